@@ -33,7 +33,7 @@ egress/src/sign/mod.rs   the time of a signature, which the service compares wit
 sandbox/src/clock.rs     the clock that connectors ask
 clock/                   this clock
 store/src/jobs/types.rs  ids that sort by their time
-store/src/sqlite/mod.rs  the clock of SQLite, which runs evenly from the start of the process on
+database/src/sqlite/mod.rs  the clock of SQLite, which runs evenly from the start of the process on
 '
 
 # Prints each line of code in the folder $1 that matches the extended regular expression $2, with the advice $4, except in the
@@ -67,7 +67,7 @@ other_clocks() {
 
 # The database compares times with its own clock, from which that of a machine may be far away.
 future_times() {
-  code_with "$1" 'clock::now\(\) *\+' '' 'a time that is stored is `store.now()` and a duration, or the statement adds the duration'
+  code_with "$1" 'clock::now\(\) *\+' '' 'a time that is stored is `store.database().now()` and a duration, or the statement adds the duration'
 }
 
 # Checks that `other_opens`, `other_clocks` and `future_times` find what they must find, and nothing else.

@@ -43,7 +43,7 @@ pub(super) async fn get_readiness(call: HttpCall<'_>) -> Result<Response<Body>, 
     }
     // A balancer that took all gateways out because their database is away would make an outage of
     // it.
-    let degraded = if call.gateway.store.is_answering().await { Vec::new() } else { vec!["database"] };
+    let degraded = if call.gateway.store.database().is_answering().await { Vec::new() } else { vec!["database"] };
     let connectors = call.gateway.registry.live().len();
     Ok(json_answer(&json!(ReadinessRecord { status: "ready", connectors, degraded })))
 }

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
+use database::time::DatabaseTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use store::DatabaseTime;
 use thiserror::Error;
 
 /// The end of the year 9999, after which RFC 3339 has no times: since 1970.

@@ -28,7 +28,7 @@ pub async fn measure(gateway: Gateway) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        let is_answering = gateway.store.is_answering().await;
+        let is_answering = gateway.store.database().is_answering().await;
         gateway.metrics.database_answers.set(i64::from(is_answering));
         // The last numbers stay while the database does not answer, which has its own metric.
         if is_answering && let Err(error) = read(&gateway).await {

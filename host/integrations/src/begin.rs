@@ -91,7 +91,7 @@ impl Integrations {
             ReturnTo::Application(destination) => (destination.into(), None),
             ReturnTo::Link(id) => (String::new(), Some(id)),
         };
-        let expires_at = self.store.now().await.map_err(IntegrationError::from)? + LIFETIME;
+        let expires_at = self.store.database().now().await.map_err(IntegrationError::from)? + LIFETIME;
         let authorization = Authorization {
             hash: state_hash(&state),
             holder: holder.clone(),

@@ -84,7 +84,7 @@ impl Integrations {
             holder: holder.clone(),
             user_identifier: user_identifier.to_owned(),
             sealed: self.seal_grant(holder, user_identifier, account, secret, labels).await?,
-            expires_at: self.store.now().await? + LIFETIME,
+            expires_at: self.store.database().now().await? + LIFETIME,
         };
         self.store.save_grant(grant).await?;
         Ok(completion.into())

@@ -90,7 +90,7 @@ impl Integrations {
         let context = holder.verifier_context(user_identifier.as_deref());
         let code = codes.device_code.expose_secret().as_bytes();
         let sealed = self.vault.seal(&context, code).await.map_err(IntegrationError::from)?;
-        let expires_at = self.store.now().await.map_err(IntegrationError::from)? + codes.expires_in;
+        let expires_at = self.store.database().now().await.map_err(IntegrationError::from)? + codes.expires_in;
         let authorization = Authorization {
             hash: state_hash(&id),
             holder: holder.clone(),

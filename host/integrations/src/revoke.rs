@@ -77,7 +77,7 @@ impl Integrations {
 
     /// Revokes and deletes the grants whose time is over.
     async fn revoke_expired_grants(&self) -> Result<(), IntegrationError> {
-        let (mut failing, now) = (HashSet::new(), self.store.now().await?);
+        let (mut failing, now) = (HashSet::new(), self.store.database().now().await?);
         for grant in self.store.expired_grants(BATCH).await? {
             let connector = &grant.holder.connector;
             let is_old = now.since(grant.expires_at) > MAX_AGE;
@@ -257,7 +257,7 @@ impl Integrations {
             holder: holder.clone(),
             user_identifier: user_identifier.to_owned(),
             sealed: self.seal_grant(holder, user_identifier, account, secret, None).await?,
-            expires_at: self.store.now().await? + BETWEEN_ROUNDS,
+            expires_at: self.store.database().now().await? + BETWEEN_ROUNDS,
         })
     }
 

@@ -186,7 +186,7 @@ async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
         oauth_client: None,
         expires_at,
     };
-    let now = site.integrations.store.now().await.unwrap();
+    let now = site.integrations.store.database().now().await.unwrap();
     for (state, expires_at) in
         [("good", now + Duration::from_secs(600)), ("elsewhere", now + Duration::from_secs(600)), ("late", now)]
     {

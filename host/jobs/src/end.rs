@@ -56,7 +56,7 @@ impl Jobs {
             Ok(result) => (JobStatus::Succeeded, JobValue::Result, result),
             Err(problem) => (JobStatus::Failed, JobValue::Error, problem),
         };
-        let finished_at = store.now().await?;
+        let finished_at = store.database().now().await?;
         let expires_at = finished_at + config.keep;
         let job = Job { status, finished_at: Some(finished_at), expires_at: Some(expires_at), ..job.clone() };
         let ended = Ended {

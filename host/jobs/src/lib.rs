@@ -44,7 +44,7 @@
 //!    `outcome: "unknown"`. After the death of a gateway, the same happens to its jobs. On SQLite,
 //!    the next start frees their leases (`store::serving`). On PostgreSQL, a lease ends after 25
 //!    seconds, and another gateway takes the job over once it has seen for some seconds that no one
-//!    renews the lease (`store::health`). A job that only reads is begun at most 30 times.
+//!    renews the lease (`database::health`). A job that only reads is begun at most 30 times.
 //! 7. **Expiry.** `maintenance` deletes a job `jobs.keep_h` hours after its end.
 
 mod end;
@@ -89,7 +89,7 @@ use webhooks::Webhooks;
 
 /// Duration of a lease. The jobs of a gateway that died are taken up after it, within 40 seconds
 /// with the intervals of `maintenance` and the time in which a lease is seen ended
-/// (`store::health`).
+/// (`database::health`).
 const LEASE: Duration = Duration::from_secs(25);
 
 /// The parts of the gateway that jobs use.

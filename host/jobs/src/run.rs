@@ -194,7 +194,7 @@ impl Jobs {
     /// that is always used up.
     async fn is_younger(&self, job: &Job, timeout: Duration) -> bool {
         // While the store does not answer, no one knows. The next attempt asks again.
-        !self.parts.store.now().await.is_ok_and(|now| now.since(job.created_at) >= timeout)
+        !self.parts.store.database().now().await.is_ok_and(|now| now.since(job.created_at) >= timeout)
     }
 
     async fn call(

@@ -14,8 +14,8 @@ use super::own::{Own, annotations};
 use super::ranking::{Index, Texts};
 use auth::Limits;
 use contract::{Answer, AnswerSchemas, AuthScheme, Effect};
+use database::digest::sha256_hex;
 use registry::{Connector, Live, Operation};
-use store::digest::sha256_hex;
 
 /// The most catalogues that are kept. Callers with the same limits share one.
 const MAX_KEPT: usize = 64;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::input_schema::ACCOUNT;
 use super::message::{INVALID_PARAMS, Params, RpcError, UNSUPPORTED};
-use store::digest::sha256_hex;
+use database::digest::sha256_hex;
 
 /// The name of the extension.
 pub const EVENTS: &str = "io.modelcontextprotocol/events";

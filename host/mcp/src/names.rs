@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use store::digest::sha256_hex;
+use database::digest::sha256_hex;
 
 /// The longest name of an operation or an argument that every client takes.
 pub const MAX_NAME: usize = 64;

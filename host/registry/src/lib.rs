@@ -252,7 +252,7 @@ impl Registry {
         metrics: Arc<Metrics>,
         events: Events,
     ) -> io::Result<Self> {
-        let last_served = store.is_shared().then(|| LastServed::read(&config.data_dir)).flatten();
+        let last_served = store.database().is_shared().then(|| LastServed::read(&config.data_dir)).flatten();
         Ok(Self {
             folders: Folders::open(&config)?,
             versions: Versions::open(&config.data_dir)?,

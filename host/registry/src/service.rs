@@ -92,7 +92,7 @@ impl Service {
 
     /// Returns `true` if other gateways may serve the same modules.
     pub(super) fn is_shared(&self) -> bool {
-        self.store.is_shared()
+        self.store.database().is_shared()
     }
 
     /// The condition of a change that an operator makes: the connector is still in the generation

@@ -33,7 +33,7 @@
 //! | no margin before the provider is called (`refresh/lease.rs`) | 19 | 241 |
 //! | a lease is kept although another gateway had refreshed (`lease.rs`) | 52 | 52 |
 //! | a lease is kept after a refresh that failed (`refresh/mod.rs`) | 1 | 430 |
-//! | half of the time for which an ended lease is watched (`store::health`) | 3 | 1424 |
+//! | half of the time for which an ended lease is watched (`database::health`) | 3 | 1424 |
 //! | jobs that only read are never given up (`jobs/maintenance.rs`) | 12 | 80 |
 //!
 //! Of the 20 schedules of events with the smallest seeds, 13 fail if the time is a part of an

@@ -121,7 +121,7 @@ impl Lifecycle {
         if let Err(error) = authenticator.note_use().await {
             tracing::warn!(%error, "the last use of some API keys could not be stored");
         }
-        if let Err(error) = store.checkpoint_at_end().await {
+        if let Err(error) = store.database().checkpoint_at_end().await {
             tracing::warn!(%error, "the SQLite write-ahead log could not be checkpointed; the next start will do it");
         }
         tracing::info!("stopped");

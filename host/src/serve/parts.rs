@@ -205,7 +205,7 @@ async fn open_vault(config: &Config, store: &Store, is_reached: bool, is_new: bo
     if matches!(vault, Err(VaultError::NoDatabase { .. })) {
         // The operator will put the lost file back. A log with content of the empty database must
         // not be next to it then.
-        store.checkpoint_at_end().await?;
+        store.database().checkpoint_at_end().await?;
     }
     Ok(vault?)
 }

@@ -28,7 +28,7 @@ pub(super) async fn catch_up(config: Arc<Config>, store: Store, vault: Vault, in
     let mut told = String::new();
     loop {
         let caught_up = async {
-            store.check().await?;
+            store.database().check().await?;
             vault.reach().await?;
             auth::bootstrap(&store, config.bootstrap_key.as_ref()).await?;
             integrations.store_journaled_tokens().await?;
@@ -57,7 +57,7 @@ pub(super) async fn catch_up(config: Arc<Config>, store: Store, vault: Vault, in
 pub(super) async fn checkpoint(store: Store) {
     loop {
         sleep(CHECKPOINT).await;
-        if let Err(error) = store.checkpoint().await {
+        if let Err(error) = store.database().checkpoint().await {
             tracing::debug!(%error, "the SQLite write-ahead log could not be checkpointed; the gateway tries again");
         }
     }

@@ -1,12 +1,11 @@
-//! Copies of the database for backups, and the first step of a database that was restored.
+//! The first step of a database that was restored, and its master keys.
 
-use std::path::Path;
+use database::connection::Durability;
+use database::health::DEAD;
+use database::value::values;
 
 use crate::audit::{Acting, AuditAction, note};
-use crate::connection::Durability;
-use crate::health::DEAD;
-use crate::value::values;
-use crate::{Backend, Store, StoreError};
+use crate::{Store, StoreError};
 
 /// The changes to a restored database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,19 +17,6 @@ pub struct Restored {
 }
 
 impl Store {
-    /// Copies the SQLite database to a new file, while gateways use it. The copy has all
-    /// changes up to one moment.
-    ///
-    /// # Errors
-    /// If the file exists or cannot be written, or if the database cannot be read. `NotAFile` for
-    /// PostgreSQL, which has its own tools.
-    pub async fn copy_to(&self, target: &Path) -> Result<(), StoreError> {
-        match &self.backend {
-            Backend::Sqlite(sqlite) => sqlite.copy_to(target.to_owned()).await,
-            Backend::Postgres(_) | Backend::Simulated(_) => Err(StoreError::NotAFile),
-        }
-    }
-
     /// The ids of the master keys that the database needs. During a rotation, one of two is enough.
     ///
     /// # Errors
@@ -60,50 +46,52 @@ impl Store {
     /// Fails if the database does not answer. Nothing is changed then.
     pub async fn prepare_restored(&self, detail: &str) -> Result<Restored, StoreError> {
         let (by, detail) = (Acting::current(), detail.to_owned());
-        self.write(Durability::PowerLoss, move |connection| {
-            note(connection, &by, AuditAction::DatabaseRestored, "database", "", &detail)?;
-            connection.execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
-            connection
-                .execute("UPDATE webhook_deliveries SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
-            // The services may have forgotten a subscription, or know one that this database does not.
-            connection.execute(
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                note(connection, &by, AuditAction::DatabaseRestored, "database", "", &detail)?;
+                connection
+                    .execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
+                connection
+                    .execute("UPDATE webhook_deliveries SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
+                // The services may have forgotten a subscription, or know one that this database does not.
+                connection.execute(
                 "UPDATE subscriptions SET leased_until = NULL, renew_at = now_ms(), due_at = now_ms(), blocked = NULL",
                 &[],
             )?;
-            connection.execute(
-                "UPDATE idempotency_keys SET leased_until = $1 WHERE leased_until IS NOT NULL",
-                values![DEAD],
-            )?;
-            // The next gateway ends them with an unknown outcome, as jobs of a gateway that died.
-            let cut_off_jobs = connection.execute(
-                "UPDATE jobs SET status = 'running', leased_until = $1, fence = fence + 1,
+                connection.execute(
+                    "UPDATE idempotency_keys SET leased_until = $1 WHERE leased_until IS NOT NULL",
+                    values![DEAD],
+                )?;
+                // The next gateway ends them with an unknown outcome, as jobs of a gateway that died.
+                let cut_off_jobs = connection.execute(
+                    "UPDATE jobs SET status = 'running', leased_until = $1, fence = fence + 1,
                      attempts = CASE WHEN status = 'pending' THEN attempts + 1 ELSE attempts END,
                      started_at = coalesce(started_at, now_ms())
                  WHERE status IN ('pending', 'running') AND changes_data = $2",
-                values![DEAD, true],
-            )?;
-            connection.execute(
-                "UPDATE jobs SET leased_until = $1, fence = fence + 1 WHERE status = 'running'",
-                values![DEAD],
-            )?;
-            for emptied in [
-                "confirmations",
-                "console_sessions",
-                "agent_sessions",
-                "gateway_connectors",
-                "gateways",
-                "budget_holders",
-            ] {
-                connection.execute(&format!("DELETE FROM {emptied}"), &[])?;
-            }
-            let accounts = connection.execute(
-                "UPDATE integrations SET next_refresh_at = now_ms()
+                    values![DEAD, true],
+                )?;
+                connection.execute(
+                    "UPDATE jobs SET leased_until = $1, fence = fence + 1 WHERE status = 'running'",
+                    values![DEAD],
+                )?;
+                for emptied in [
+                    "confirmations",
+                    "console_sessions",
+                    "agent_sessions",
+                    "gateway_connectors",
+                    "gateways",
+                    "budget_holders",
+                ] {
+                    connection.execute(&format!("DELETE FROM {emptied}"), &[])?;
+                }
+                let accounts = connection.execute(
+                    "UPDATE integrations SET next_refresh_at = now_ms()
                  WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at IS NOT NULL",
-                &[],
-            )?;
-            Ok(Restored { accounts, cut_off_jobs })
-        })
-        .await
+                    &[],
+                )?;
+                Ok(Restored { accounts, cut_off_jobs })
+            })
+            .await
     }
 }
 
@@ -202,9 +190,9 @@ mod tests {
         data_key(&site.store, "dk_1").await;
         let id = connect(&site.store, "ann").await.id;
         let folder = TempDir::new().unwrap();
-        let target = folder.path().join(crate::FILE);
-        site.store.copy_to(&target).await.unwrap();
-        assert!(site.store.copy_to(&target).await.is_err());
+        let target = folder.path().join(database::FILE);
+        site.store.database.copy_to(&target).await.unwrap();
+        assert!(site.store.database.copy_to(&target).await.is_err());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "the copy is one file");
         let copy = Store::open(folder.path()).await.unwrap();
         assert_eq!(copy.needed_master_keys().await.unwrap(), site.store.needed_master_keys().await.unwrap());

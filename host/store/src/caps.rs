@@ -5,8 +5,9 @@
 //! Concurrent transactions may together exceed a limit by a few rows. Preventing this would make
 //! every holder's calls wait for each other's commits.
 
-use crate::connection::Connection;
-use crate::value::values;
+use database::connection::Connection;
+use database::value::values;
+
 use crate::{Holder, StoreError};
 
 /// Authorizations that are neither taken nor expired.

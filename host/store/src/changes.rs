@@ -2,9 +2,10 @@
 
 use std::time::SystemTime;
 
+use database::connection::{Connection, Durability};
+use database::value::{FromRow, Row, values};
+
 use crate::audit::{self, Acting, AuditAction};
-use crate::connection::{Connection, Durability};
-use crate::value::{FromRow, Row, values};
 use crate::{Store, StoreError};
 
 /// Maximum number of changes of one connector that are kept.
@@ -114,7 +115,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn note_change(&self, change: NewChange) -> Result<(), StoreError> {
         let by = actor(&change);
-        self.write(Durability::PowerLoss, move |connection| insert_and_trim(connection, &by, &change)).await
+        self.database.write(Durability::PowerLoss, move |connection| insert_and_trim(connection, &by, &change)).await
     }
 
     /// Adds a change that this process has only noticed. Adds nothing if the history already ends
@@ -125,14 +126,15 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn note_noticed_change(&self, change: NewChange) -> Result<(), StoreError> {
         let (seen, by) = (change.clone(), actor(&change));
-        if self.read(move |connection| is_known(connection, &seen)).await? {
+        if self.database.read(move |connection| is_known(connection, &seen)).await? {
             return Ok(());
         }
-        self.write(Durability::ProcessKill, move |connection| {
-            connection.lock(&format!("history {}", change.connector))?;
-            if is_known(connection, &change)? { Ok(()) } else { insert_and_trim(connection, &by, &change) }
-        })
-        .await
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                connection.lock(&format!("history {}", change.connector))?;
+                if is_known(connection, &change)? { Ok(()) } else { insert_and_trim(connection, &by, &change) }
+            })
+            .await
     }
 
     /// The last change by which the module with this digest replaced another one. `None` if the
@@ -142,15 +144,16 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn last_swap(&self, connector: &str, digest: &str) -> Result<Option<Swap>, StoreError> {
         let (connector, digest) = (connector.to_owned(), digest.to_owned());
-        self.read(move |connection| {
-            let states = connection.all(
-                "SELECT number, changed_at, version, digest, installed FROM connector_changes WHERE connector = $1 \
+        self.database
+            .read(move |connection| {
+                let states = connection.all(
+                    "SELECT number, changed_at, version, digest, installed FROM connector_changes WHERE connector = $1 \
                  ORDER BY number DESC LIMIT $2",
-                values![&connector, MAX_CHANGES],
-            )?;
-            Ok(last_swap(states, &digest))
-        })
-        .await
+                    values![&connector, MAX_CHANGES],
+                )?;
+                Ok(last_swap(states, &digest))
+            })
+            .await
     }
 
     /// The last changes of one connector, or of all of them. The newest is first.
@@ -159,15 +162,20 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn changes(&self, connector: Option<&str>, limit: u32) -> Result<Vec<Change>, StoreError> {
         let connector = connector.map(str::to_owned);
-        self.read(move |connection| match connector {
-            Some(connector) => connection.all(
-                &format!("SELECT {COLUMNS} FROM connector_changes WHERE connector = $1 ORDER BY number DESC LIMIT $2"),
-                values![&connector, limit],
-            ),
-            None => connection
-                .all(&format!("SELECT {COLUMNS} FROM connector_changes ORDER BY number DESC LIMIT $1"), values![limit]),
-        })
-        .await
+        self.database
+            .read(move |connection| match connector {
+                Some(connector) => connection.all(
+                    &format!(
+                        "SELECT {COLUMNS} FROM connector_changes WHERE connector = $1 ORDER BY number DESC LIMIT $2"
+                    ),
+                    values![&connector, limit],
+                ),
+                None => connection.all(
+                    &format!("SELECT {COLUMNS} FROM connector_changes ORDER BY number DESC LIMIT $1"),
+                    values![limit],
+                ),
+            })
+            .await
     }
 }
 

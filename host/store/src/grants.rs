@@ -4,8 +4,9 @@
 //! grants of replaced versions, so that a rollback restores them. The serving version has no row
 //! there.
 
-use crate::connection::{Connection, Durability};
-use crate::value::values;
+use database::connection::{Connection, Durability};
+use database::value::values;
+
 use crate::{Store, StoreError};
 
 /// Maximum number of previous versions of a connector whose grants are kept. It is larger than the
@@ -30,7 +31,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn grants(&self, connector: &str) -> Result<Vec<String>, StoreError> {
         let connector = connector.to_owned();
-        self.read(move |connection| granted(connection, &connector)).await
+        self.database.read(move |connection| granted(connection, &connector)).await
     }
 
     /// Returns the hosts that were granted to a version when another one replaced it; `None` if
@@ -41,6 +42,7 @@ impl Store {
     pub async fn previous_grants(&self, connector: &str, version: &str) -> Result<Option<Vec<String>>, StoreError> {
         let (connector, version) = (connector.to_owned(), version.to_owned());
         let hosts: Option<String> = self
+            .database
             .read(move |connection| {
                 connection.optional(
                     "SELECT hosts FROM former_grants WHERE connector = $1 AND version = $2",
@@ -74,7 +76,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let connector = connector.to_owned();
         let swap = GrantSwap::new(previous, present, change);
-        self.write(Durability::PowerLoss, move |connection| swap_on(connection, &connector, &swap)).await
+        self.database.write(Durability::PowerLoss, move |connection| swap_on(connection, &connector, &swap)).await
     }
 
     /// Deletes the grants of all versions of a connector.
@@ -83,7 +85,7 @@ impl Store {
     /// Fails if the database does not answer. Nothing has changed then.
     pub async fn forget_grants(&self, connector: &str) -> Result<(), StoreError> {
         let connector = connector.to_owned();
-        self.write(Durability::PowerLoss, move |connection| forget_on(connection, &connector)).await
+        self.database.write(Durability::PowerLoss, move |connection| forget_on(connection, &connector)).await
     }
 
     /// Returns a number that grows when grants change.
@@ -91,7 +93,9 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn grants_revision(&self) -> Result<i64, StoreError> {
-        self.read(|connection| connection.one("SELECT number FROM revisions WHERE subject = 'grants'", &[])).await
+        self.database
+            .read(|connection| connection.one("SELECT number FROM revisions WHERE subject = 'grants'", &[]))
+            .await
     }
 }
 

@@ -1,9 +1,10 @@
 //! Values of connectors' storage that a previous gateway stored without sealing them.
 
-use crate::connection::Durability;
+use database::connection::Durability;
+use database::value::{Value, values};
+
 use crate::data_keys::Sealed;
 use crate::storage::{CONTEXT, StorageError, StorageScope};
-use crate::value::{Value, values};
 use crate::vault::Vault;
 use crate::{Store, StoreError};
 
@@ -53,36 +54,38 @@ impl Store {
     }
 
     async fn plain_values(&self) -> Result<Vec<PlainValue>, StoreError> {
-        self.read(|connection| {
-            let rows = connection.query(
-                "SELECT connector, integration, key, value FROM connector_storage WHERE data_key IS NULL LIMIT $1",
-                values![BATCH],
-            )?;
-            let read = rows.into_iter().map(|mut row| {
-                let scope = StorageScope { connector: row.read()?, partition: row.read()? };
-                Ok(PlainValue { scope, key: row.read()?, value: row.read()? })
-            });
-            read.collect()
-        })
-        .await
+        self.database
+            .read(|connection| {
+                let rows = connection.query(
+                    "SELECT connector, integration, key, value FROM connector_storage WHERE data_key IS NULL LIMIT $1",
+                    values![BATCH],
+                )?;
+                let read = rows.into_iter().map(|mut row| {
+                    let scope = StorageScope { connector: row.read()?, partition: row.read()? };
+                    Ok(PlainValue { scope, key: row.read()?, value: row.read()? })
+                });
+                read.collect()
+            })
+            .await
     }
 
     async fn replace_plain_values(&self, sealed: Vec<(PlainValue, String, Sealed)>) -> Result<u64, StoreError> {
         if sealed.is_empty() {
             return Ok(0);
         }
-        self.write(Durability::PowerLoss, move |connection| {
-            sealed.iter().try_fold(0, |written, (plain, id, sealed)| {
-                let PlainValue { scope: StorageScope { connector, partition }, key, value } = plain;
-                let replaced = connection.execute(
-                    "UPDATE connector_storage SET id = $1, data_key = $2, value = $3
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                sealed.iter().try_fold(0, |written, (plain, id, sealed)| {
+                    let PlainValue { scope: StorageScope { connector, partition }, key, value } = plain;
+                    let replaced = connection.execute(
+                        "UPDATE connector_storage SET id = $1, data_key = $2, value = $3
                      WHERE connector = $4 AND integration = $5 AND key = $6 AND data_key IS NULL AND value = $7",
-                    values![id, &sealed.key_id, &sealed.bytes, connector, partition, key.clone(), value],
-                )?;
-                Ok(written + replaced)
+                        values![id, &sealed.key_id, &sealed.bytes, connector, partition, key.clone(), value],
+                    )?;
+                    Ok(written + replaced)
+                })
             })
-        })
-        .await
+            .await
     }
 }
 
@@ -102,7 +105,7 @@ mod tests {
         }
         store.storage_set(&vault, &scope("2"), "key", b"sealed".to_vec(), None).await.unwrap();
         // As migration 8 left them.
-        let plain = store.write(Durability::ProcessKill, |connection| {
+        let plain = store.database.write(Durability::ProcessKill, |connection| {
             connection.execute(
                 "UPDATE connector_storage SET id = NULL, data_key = NULL, value = $1 WHERE integration = '1'",
                 values![&b"older".to_vec()],
@@ -114,7 +117,7 @@ mod tests {
         assert_eq!(store.seal_plain_values(&vault).await.unwrap(), u64::from(BATCH + 1));
         assert_eq!(store.seal_plain_values(&vault).await.unwrap(), 0);
         let left = "SELECT count(*) FROM connector_storage WHERE data_key IS NULL OR value = $1";
-        let left = store.read(move |connection| connection.one::<u64>(left, values![&b"older".to_vec()]));
+        let left = store.database.read(move |connection| connection.one::<u64>(left, values![&b"older".to_vec()]));
         assert_eq!(left.await.unwrap(), 0);
         for key in &keys {
             assert_eq!(store.storage_get(&vault, &scope("1"), key).await.unwrap().unwrap(), b"older");

@@ -6,11 +6,12 @@
 
 use std::time::Duration;
 
-use crate::connection::Durability;
-use crate::health::DEAD;
-use crate::process_lock::ProcessLock;
-use crate::value::values;
-use crate::{Backend, Store, StoreError};
+use database::connection::Durability;
+use database::health::DEAD;
+use database::process_lock::ProcessLock;
+use database::value::values;
+
+use crate::{Store, StoreError};
 
 /// Name of the lock.
 const NAME: &str = "serving";
@@ -36,26 +37,29 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer, or the file of the lock cannot be written.
     pub async fn begin_serving(&self) -> Result<Serving, StoreError> {
-        let lock = match &self.backend {
-            Backend::Sqlite(_) => self.try_process_lock(NAME).await?,
-            Backend::Postgres(_) | Backend::Simulated(_) => None,
+        let lock = match self.database.is_shared() {
+            false => self.database.try_process_lock(NAME).await?,
+            true => None,
         };
         if lock.is_some() {
-            self.write(Durability::ProcessKill, |connection| {
-                connection
-                    .execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
-                connection
-                    .execute("UPDATE webhook_deliveries SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
-                connection
-                    .execute("UPDATE subscriptions SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
-                // It is unknown what these calls and jobs have done.
-                for table in ["idempotency_keys", "jobs"] {
-                    let free = format!("UPDATE {table} SET leased_until = $1 WHERE leased_until IS NOT NULL");
-                    connection.execute(&free, values![DEAD])?;
-                }
-                Ok(())
-            })
-            .await?;
+            self.database
+                .write(Durability::ProcessKill, |connection| {
+                    connection
+                        .execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
+                    connection.execute(
+                        "UPDATE webhook_deliveries SET leased_until = NULL WHERE leased_until IS NOT NULL",
+                        &[],
+                    )?;
+                    connection
+                        .execute("UPDATE subscriptions SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
+                    // It is unknown what these calls and jobs have done.
+                    for table in ["idempotency_keys", "jobs"] {
+                        let free = format!("UPDATE {table} SET leased_until = $1 WHERE leased_until IS NOT NULL");
+                        connection.execute(&free, values![DEAD])?;
+                    }
+                    Ok(())
+                })
+                .await?;
         }
         Ok(Serving { store: self.clone(), lock })
     }
@@ -65,10 +69,10 @@ impl Serving {
     /// Holds the lock until the process ends. Takes it as soon as the previous gateway has shut
     /// down.
     pub async fn hold(mut self) {
-        while matches!(self.store.backend, Backend::Sqlite(_)) && self.lock.is_none() {
+        while !self.store.database.is_shared() && self.lock.is_none() {
             tokio::time::sleep(LOCK_POLL_INTERVAL).await;
             // Fails while the disk has a problem. The next attempt may succeed.
-            self.lock = self.store.try_process_lock(NAME).await.unwrap_or_default();
+            self.lock = self.store.database.try_process_lock(NAME).await.unwrap_or_default();
         }
         std::future::pending::<()>().await;
     }
@@ -180,7 +184,7 @@ mod tests {
         let _serving = next.begin_serving().await.unwrap();
         site.store.lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
         assert_eq!(next.lease_refresh(&id, LONG).await.unwrap(), None, "the database may have been away");
-        next.health.pass_grace();
+        next.database.health().pass_grace();
         assert!(next.lease_refresh(&id, LONG).await.unwrap().is_some());
     }
 }

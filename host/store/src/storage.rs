@@ -4,15 +4,15 @@
 
 use std::time::Duration;
 
+use database::connection::{Connection, Durability};
+use database::digest::sha256_hex;
+use database::time::millis;
+use database::value::values;
 use secrecy::ExposeSecret;
 use thiserror::Error;
 
-use crate::connection::{Connection, Durability};
 use crate::data_keys::Sealed;
-use crate::digest::sha256_hex;
 use crate::stored_bytes::Quota;
-use crate::time::millis;
-use crate::value::values;
 use crate::vault::{Vault, VaultError};
 use crate::{Store, StoreError};
 use contract_rules::limit::{STORAGE_KEY_BYTES, STORAGE_KEYS, STORAGE_VALUE_BYTES};
@@ -78,7 +78,7 @@ impl Store {
         check_key(key)?;
         let id = scope.id_of(key.as_bytes());
         let (scope, key) = (scope.clone(), key.to_owned());
-        let stored = self.read(move |connection| {
+        let stored = self.database.read(move |connection| {
             let rows = connection.query(
                 "SELECT data_key, value FROM connector_storage
                  WHERE connector = $1 AND integration = $2 AND key = $3 AND (expires_at IS NULL OR expires_at > now_ms())",
@@ -123,6 +123,7 @@ impl Store {
         let (scope, key, quota) = (scope.clone(), key.to_owned(), self.quota);
         // Connectors may write often, and can fetch again the values that a power loss undoes.
         let is_set = self
+            .database
             .write(Durability::ProcessKill, move |connection| {
                 set_value(connection, quota, &scope, &key, (&id, &sealed), time_to_live)
             })
@@ -142,13 +143,14 @@ impl Store {
     pub async fn storage_delete(&self, scope: &StorageScope, key: &str) -> Result<(), StorageError> {
         check_key(key)?;
         let (scope, key) = (scope.clone(), key.to_owned());
-        self.write(Durability::ProcessKill, move |connection| {
-            connection.execute(
-                "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2 AND key = $3",
-                values![&scope.connector, &scope.partition, &key],
-            )
-        })
-        .await?;
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                connection.execute(
+                    "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2 AND key = $3",
+                    values![&scope.connector, &scope.partition, &key],
+                )
+            })
+            .await?;
         Ok(())
     }
 
@@ -158,10 +160,11 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn storage_sweep(&self) -> Result<u64, StoreError> {
-        self.write(Durability::ProcessKill, |connection| {
-            connection.execute("DELETE FROM connector_storage WHERE expires_at <= now_ms()", &[])
-        })
-        .await
+        self.database
+            .write(Durability::ProcessKill, |connection| {
+                connection.execute("DELETE FROM connector_storage WHERE expires_at <= now_ms()", &[])
+            })
+            .await
     }
 }
 
@@ -261,12 +264,13 @@ mod tests {
         let (store, vault) = (&site.store, site.vault().await);
         let at = scope("a", "1");
         store.storage_set(&vault, &at, "key", b"private".to_vec(), None).await.unwrap();
-        let bytes = store.read(|connection| connection.one::<Vec<u8>>("SELECT value FROM connector_storage", &[]));
+        let bytes =
+            store.database.read(|connection| connection.one::<Vec<u8>>("SELECT value FROM connector_storage", &[]));
         assert!(!bytes.await.unwrap().windows(7).any(|window| window == b"private"));
         site.execute("UPDATE connector_storage SET integration = '2'").await;
         let moved = store.storage_get(&vault, &scope("a", "2"), "key").await;
         assert!(matches!(moved, Err(StorageError::Vault(_))), "{moved:?}");
-        let plain = store.write(Durability::ProcessKill, |connection| {
+        let plain = store.database.write(Durability::ProcessKill, |connection| {
             connection.execute(
                 "UPDATE connector_storage SET integration = '1', id = NULL, data_key = NULL, value = $1",
                 values![&b"older".to_vec()],
@@ -277,6 +281,7 @@ mod tests {
         store.storage_set(&vault, &at, "key", b"newer".to_vec(), None).await.unwrap();
         assert_eq!(store.storage_get(&vault, &at, "key").await.unwrap().as_deref(), Some(&b"newer"[..]));
         let plain: u64 = store
+            .database
             .read(|connection| connection.one("SELECT count(*) FROM connector_storage WHERE data_key IS NULL", &[]))
             .await
             .unwrap();
@@ -305,7 +310,7 @@ mod tests {
     async fn a_full_scope_accepts_new_values_for_its_keys_but_no_new_key_until_one_expires(site: Site) {
         let (store, vault) = (&site.store, site.vault().await);
         let full = scope("a", "");
-        let filling = store.write(Durability::ProcessKill, {
+        let filling = store.database.write(Durability::ProcessKill, {
             let full = full.clone();
             let sealed = vault.seal(&[CONTEXT], b"").await.unwrap();
             move |connection| {

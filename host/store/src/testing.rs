@@ -1,129 +1,47 @@
-//! Databases and records for tests. Each test runs on SQLite and on PostgreSQL, with separate
-//! tables.
-//!
-//! `TEST_POSTGRES_URL` names the PostgreSQL server. Without it the tests on PostgreSQL fail.
+//! Databases and records for tests.
 
 use std::time::{Duration, SystemTime};
 
-use tempfile::TempDir;
-use tokio_postgres::NoTls;
+use database::testing::Place;
+pub(crate) use database::testing::on_every_database;
 
 use crate::data_keys::Wrap;
-use crate::{Account, AuthType, Details, Holder, Integration, Sealed, Settings, Status, Store};
-
-/// Makes two tests of each `async fn name(site: Site)`: `name::on_sqlite` and `name::on_postgres`.
-macro_rules! on_every_database {
-    ($($test:ident),* $(,)?) => {
-        $(mod $test {
-            use $crate::testing::Site;
-
-            #[tokio::test]
-            async fn on_sqlite() {
-                super::$test(Site::sqlite().await).await;
-            }
-
-            #[tokio::test]
-            async fn on_postgres() {
-                super::$test(Site::postgres().await).await;
-            }
-        })*
-    };
-}
-pub(crate) use on_every_database;
+use crate::{Account, AuthType, Details, Holder, Integration, Sealed, Status, Store};
 
 /// A database, and the data directory of a gateway that uses it.
 pub(crate) struct Site {
     pub(crate) store: Store,
-    pub(crate) settings: Settings,
-    _folder: TempDir,
-    schema: Option<Schema>,
+    pub(crate) place: Place,
 }
 
 impl Site {
     pub(crate) async fn sqlite() -> Self {
-        Self::new(None).await
+        Self::on(Place::sqlite()).await
     }
 
     pub(crate) async fn postgres() -> Self {
-        let server = std::env::var("TEST_POSTGRES_URL")
-            .expect("this test needs a PostgreSQL server: `tests/postgres.sh cargo test …` starts one");
-        Self::new(Some(Schema::create(server).await)).await
+        Self::on(Place::postgres().await).await
     }
 
-    async fn new(schema: Option<Schema>) -> Self {
-        let folder = TempDir::new().unwrap();
-        let database_url = schema.as_ref().map(|schema| schema.url().into());
-        let settings = Settings { data_dir: folder.path().to_owned(), database_url };
-        Self { store: Store::connect(&settings).await.unwrap(), settings, _folder: folder, schema }
+    async fn on(place: Place) -> Self {
+        Self { store: Store::connect(&place.settings).await.unwrap(), place }
     }
 
     /// A vault with a master key in the data directory.
     pub(crate) async fn vault(&self) -> crate::vault::Vault {
-        crate::vault::Vault::open_new(&self.settings.data_dir.join("master.key"), &self.store).await.unwrap()
+        crate::vault::Vault::open_new(&self.place.settings.data_dir.join("master.key"), &self.store).await.unwrap()
     }
 
     /// Opens the database once more, as another process does.
     pub(crate) async fn open_again(&self) -> Store {
-        Store::connect(&self.settings).await.unwrap()
+        Store::connect(&self.place.settings).await.unwrap()
     }
 
     /// Runs a statement for which the store has no method.
     pub(crate) async fn execute(&self, sql: &'static str) -> u64 {
-        let executing =
-            self.store.write(crate::Durability::ProcessKill, move |connection| connection.execute(sql, &[]));
-        executing.await.unwrap()
+        let durability = database::connection::Durability::ProcessKill;
+        self.store.database.write(durability, move |connection| connection.execute(sql, &[])).await.unwrap()
     }
-
-    /// The schema of a site on PostgreSQL.
-    pub(crate) fn schema(&self) -> &Schema {
-        self.schema.as_ref().unwrap()
-    }
-}
-
-/// A schema on the PostgreSQL server for one test. It is deleted when this value is dropped.
-pub(crate) struct Schema {
-    pub(crate) server: String,
-    /// Also the application name of connections that use the schema.
-    pub(crate) name: String,
-}
-
-impl Schema {
-    async fn create(server: String) -> Self {
-        let name = crate::id::random_id("test_").unwrap();
-        let schema = Self { server, name };
-        schema.sql(&format!("CREATE SCHEMA {}", schema.name)).await;
-        schema
-    }
-
-    /// The `database_url` of a gateway that uses the schema.
-    pub(crate) fn url(&self) -> String {
-        let Self { server, name } = self;
-        format!("{server}?options=-csearch_path%3D{name}&application_name={name}")
-    }
-
-    /// Runs statements on a separate connection.
-    pub(crate) async fn sql(&self, statements: &str) {
-        sql(&self.server, statements).await;
-    }
-}
-
-impl Drop for Schema {
-    fn drop(&mut self) {
-        let (server, drop) = (self.server.clone(), format!("DROP SCHEMA {} CASCADE", self.name));
-        // The runtime of the test is about to end, so this needs a separate one.
-        let dropping = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(sql(&server, &drop));
-        });
-        // If this fails, the schema is deleted together with the server.
-        let _ = dropping.join();
-    }
-}
-
-async fn sql(server: &str, statements: &str) {
-    let (client, connection) = tokio_postgres::connect(server, NoTls).await.unwrap();
-    tokio::spawn(connection);
-    client.batch_execute(statements).await.unwrap();
 }
 
 /// The holder of [`connect`]'s integrations.

@@ -19,7 +19,7 @@ use x509_cert::der::Decode;
 
 use super::error::TlsError;
 use config::Tls;
-use store::digest::sha256;
+use database::digest::sha256;
 
 /// The most bytes of a file. A chain has a few kilobytes, a list of authorities some hundred.
 const MAX_FILE_BYTES: u64 = 1 << 20;

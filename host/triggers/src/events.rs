@@ -120,7 +120,7 @@ impl Triggers {
                 events
             }
             Replay::Since(since) => {
-                let now: SystemTime = self.parts.store.now().await?.into();
+                let now: SystemTime = self.parts.store.database().now().await?.into();
                 if now.duration_since(since).unwrap_or_default() > self.parts.config.triggers.keep {
                     return Err(TriggerError::NotKept);
                 }

@@ -80,7 +80,7 @@ impl Triggers {
             SecretAdded::Full => return Err(TriggerError::TooManySecrets),
             SecretAdded::Unknown => return Ok(None),
         }
-        let created_at: SystemTime = self.parts.store.now().await?.into();
+        let created_at: SystemTime = self.parts.store.database().now().await?.into();
         Ok(Some(InboxSecretRecord { id, created_at: created_at.into() }))
     }
 

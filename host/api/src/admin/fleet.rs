@@ -39,7 +39,7 @@ pub(crate) async fn list_gateways(call: HttpCall<'_>) -> Result<Response<Body>, 
     let next_cursor = page::cut(&mut rows, limit, after.as_ref(), place);
     let mut counts = BTreeMap::<String, ConnectorCountsRecord>::new();
     let live = store.live_modules().await.map_err(|error| unavailable(&error))?;
-    let present = present_generations(&live, store.is_shared());
+    let present = present_generations(&live, store.database().is_shared());
     for at in store.connectors_at_gateways().await.map_err(|error| unavailable(&error))? {
         let record = ConnectorAtGatewayRecord::new(&at, present.get(&*at.connector).copied().unwrap_or_default());
         let counts = counts.entry(at.gateway).or_default();
@@ -62,7 +62,7 @@ pub(crate) async fn list_service_connectors(call: HttpCall<'_>) -> Result<Respon
     let store = &call.gateway.store;
     let live = store.live_modules().await.map_err(|error| unavailable(&error))?;
     let at = store.connectors_at_gateways().await.map_err(|error| unavailable(&error))?;
-    let mut connectors: Vec<_> = service_connectors(&live, &at, store.is_shared()).collect();
+    let mut connectors: Vec<_> = service_connectors(&live, &at, store.database().is_shared()).collect();
     let next_cursor = page::cut(&mut connectors, limit, after.as_ref(), |record| record.connector.clone());
     Ok(json_answer(&json!(ServiceConnectorsRecord { connectors, next_cursor })))
 }
@@ -180,7 +180,7 @@ pub(super) async fn wait_for_gateways(
         let ready = gateway.store.gateways().await.map_err(|error| unavailable(&error))?;
         let at = gateway.store.connectors_at_gateways().await.map_err(|error| unavailable(&error))?;
         let live = gateway.store.live_module(connector).await.map_err(|error| unavailable(&error))?;
-        let present = live.as_ref().filter(|_| gateway.store.is_shared()).map_or(0, |live| live.generation);
+        let present = live.as_ref().filter(|_| gateway.store.database().is_shared()).map_or(0, |live| live.generation);
         let is_removed = live.is_none_or(|live| live.digest.is_none());
         let has_ended = |id: &str| match at.iter().find(|at| at.gateway == id && at.connector == connector) {
             Some(at) => at.about >= generation && at.state != "compiling",

@@ -26,12 +26,12 @@ const KEEP: Duration = Duration::from_secs(24 * 3600);
 const LEASE: Duration = Duration::from_secs(30);
 
 /// Time between two renewals. It is shorter than the time for which another gateway sees a lease
-/// ended before it takes the call for lost (`store::health`), because the lease of a call that runs
-/// may end early: the database was away, or its clock has jumped.
+/// ended before it takes the call for lost (`database::health`), because the lease of a call that
+/// runs may end early: the database was away, or its clock has jumped.
 const RENEWAL: Duration = Duration::from_secs(2);
 
 /// Time between two attempts to store the end of a call while the database is away. It is so short
-/// that the end is stored before another gateway may take the call for lost (`store::health`).
+/// that the end is stored before another gateway may take the call for lost (`database::health`).
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Longest wait at shutdown for the ends of calls to be stored. A busy database answers within

@@ -49,7 +49,7 @@ pub(crate) async fn make(
     let scratch = TempDir::new_in(&folder).map_err(BackupError::of_file(&folder))?;
     let copy = scratch.path().join("gateway.db");
     let store = Store::connect(&settings).await?;
-    store.copy_to(&copy).await?;
+    store.database().copy_to(&copy).await?;
     // From the copy, because a rotation of the master key may be in progress.
     let master_keys = Store::open(scratch.path()).await?.needed_master_keys().await?;
     let contents = Contents {

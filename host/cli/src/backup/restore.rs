@@ -218,7 +218,7 @@ fn extract(file: &Path, folder: &Path) -> Result<(), BackupError> {
 async fn prepare(folder: &Path, origin: &str) -> Result<Restored, BackupError> {
     let store = Store::open(folder).await?;
     let prepared = store.prepare_restored(origin).await?;
-    store.checkpoint_at_end().await?;
+    store.database().checkpoint_at_end().await?;
     Ok(prepared)
 }
 

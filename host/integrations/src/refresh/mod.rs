@@ -5,7 +5,7 @@
 //! the process that holds the lease in its row does (`lease`). A task that waited for another
 //! process reads the row again and finds new tokens. If the database is away for longer than a
 //! lease, the process that has new tokens stores them before another one takes over its lease
-//! (`store::health`).
+//! (`database::health`).
 //!
 //! The provider's tokens are stored before they are used (`write`), even if the caller has
 //! disconnected. Only a process that is killed between the two loses the tokens; the next refresh

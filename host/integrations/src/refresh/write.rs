@@ -16,7 +16,7 @@ use store::{Details, Integration, Sealed, Status};
 
 /// Pause after the first failed write. Each further backoff is twice as long, up to the longest.
 /// The longest is so short that the tokens are stored before another gateway takes over the lease
-/// (`store::health`).
+/// (`database::health`).
 const FIRST_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_millis(500);
 

@@ -92,7 +92,7 @@ struct Shared {
 impl Budgets {
     /// Budgets of the gateways that share this database, or of one gateway alone.
     pub fn new(store: &Store) -> Self {
-        match store.is_shared() {
+        match store.database().is_shared() {
             true => Self::shared(),
             false => Self::default(),
         }

@@ -2,12 +2,13 @@
 
 use std::time::{Duration, SystemTime};
 
+use database::connection::{Connection, Durability};
+use database::time::millis;
+use database::value::{Value, values};
+
 use super::{AgentSession, NewAgentSession};
 use crate::audit::{self, Acting, AuditAction};
-use crate::connection::{Connection, Durability};
 use crate::keys::{KeyHash, KeyId};
-use crate::time::millis;
-use crate::value::{Value, values};
 use crate::{Store, StoreError};
 
 /// Sessions of one tenant that have not ended. Without the limit, one tenant could fill the
@@ -34,42 +35,43 @@ impl Store {
     /// database does not answer.
     pub async fn add_agent_session(&self, new: NewAgentSession) -> Result<Option<AgentSession>, StoreError> {
         let (by, quota) = (Acting::current(), self.quota);
-        self.write(Durability::PowerLoss, move |connection| {
-            quota.check(connection, &new.tenant)?;
-            connection.execute(
-                "DELETE FROM agent_sessions WHERE expires_at <= now_ms() - $1",
-                values![millis(KEPT_AFTER_EXPIRY)],
-            )?;
-            let open: u64 = connection.one(
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                quota.check(connection, &new.tenant)?;
+                connection.execute(
+                    "DELETE FROM agent_sessions WHERE expires_at <= now_ms() - $1",
+                    values![millis(KEPT_AFTER_EXPIRY)],
+                )?;
+                let open: u64 = connection.one(
                 "SELECT count(*) FROM agent_sessions WHERE tenant = $1 AND expires_at > now_ms() AND ended_at IS NULL",
                 values![&new.tenant],
             )?;
-            if open >= MAX_OPEN {
-                return Err(StoreError::TooManyAgentSessions { limit: MAX_OPEN });
-            }
-            let now: SystemTime = connection.one("SELECT now_ms()", &[])?;
-            let of_key = match &new.maker {
-                Some(key) => {
-                    let found: Option<Option<SystemTime>> = connection.optional(
-                        "SELECT expires_at FROM api_keys WHERE id = $1 AND revoked_at IS NULL",
-                        values![key],
-                    )?;
-                    let Some(end) = found else { return Ok(None) };
-                    end
+                if open >= MAX_OPEN {
+                    return Err(StoreError::TooManyAgentSessions { limit: MAX_OPEN });
                 }
-                None => None,
-            };
-            let wanted = now + new.lifetime;
-            let expires_at = [of_key, new.ends_by].into_iter().flatten().fold(wanted, SystemTime::min);
-            if expires_at <= now {
-                return Ok(None);
-            }
-            insert(connection, &new, expires_at)?;
-            let detail = new.subject.as_deref().map(|subject| format!("for {subject}")).unwrap_or_default();
-            audit::note(connection, &by, AuditAction::AgentSessionCreated, &new.id.0, &new.tenant, &detail)?;
-            find(connection, "id", Value::from(&new.id))
-        })
-        .await
+                let now: SystemTime = connection.one("SELECT now_ms()", &[])?;
+                let of_key = match &new.maker {
+                    Some(key) => {
+                        let found: Option<Option<SystemTime>> = connection.optional(
+                            "SELECT expires_at FROM api_keys WHERE id = $1 AND revoked_at IS NULL",
+                            values![key],
+                        )?;
+                        let Some(end) = found else { return Ok(None) };
+                        end
+                    }
+                    None => None,
+                };
+                let wanted = now + new.lifetime;
+                let expires_at = [of_key, new.ends_by].into_iter().flatten().fold(wanted, SystemTime::min);
+                if expires_at <= now {
+                    return Ok(None);
+                }
+                insert(connection, &new, expires_at)?;
+                let detail = new.subject.as_deref().map(|subject| format!("for {subject}")).unwrap_or_default();
+                audit::note(connection, &by, AuditAction::AgentSessionCreated, &new.id.0, &new.tenant, &detail)?;
+                find(connection, "id", Value::from(&new.id))
+            })
+            .await
     }
 
     /// Returns the session whose token has this hash, if it has not ended.
@@ -78,7 +80,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn agent_session_by_hash(&self, hash: &KeyHash) -> Result<Option<AgentSession>, StoreError> {
         let hash = *hash;
-        self.read(move |connection| find(connection, "hash", Value::from(&hash))).await
+        self.database.read(move |connection| find(connection, "hash", Value::from(&hash))).await
     }
 
     /// Returns the session with this id, if it has not ended.
@@ -87,7 +89,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn agent_session(&self, id: &KeyId) -> Result<Option<AgentSession>, StoreError> {
         let id = id.clone();
-        self.read(move |connection| find(connection, "id", Value::from(&id))).await
+        self.database.read(move |connection| find(connection, "id", Value::from(&id))).await
     }
 
     /// Ends a session of a tenant, and of a user if `subject` names one. Returns `false` if there is
@@ -98,23 +100,25 @@ impl Store {
     pub async fn end_agent_session(&self, tenant: &str, subject: Option<&str>, id: &KeyId) -> Result<bool, StoreError> {
         let (tenant, subject, id) = (tenant.to_owned(), subject.map(str::to_owned), id.clone());
         let by = Acting::current();
-        self.write(Durability::PowerLoss, move |connection| {
-            let found = find(connection, "id", Value::from(&id))?;
-            let is_own =
-                |session: &AgentSession| session.tenant == tenant && (subject.is_none() || session.subject == subject);
-            if !found.as_ref().is_some_and(is_own) {
-                return Ok(false);
-            }
-            let ended = connection.execute(
-                "UPDATE agent_sessions SET ended_at = now_ms() WHERE id = $1 AND ended_at IS NULL",
-                values![&id],
-            )?;
-            if ended > 0 {
-                audit::note(connection, &by, AuditAction::AgentSessionDeleted, &id.0, &tenant, "")?;
-            }
-            Ok(ended > 0)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let found = find(connection, "id", Value::from(&id))?;
+                let is_own = |session: &AgentSession| {
+                    session.tenant == tenant && (subject.is_none() || session.subject == subject)
+                };
+                if !found.as_ref().is_some_and(is_own) {
+                    return Ok(false);
+                }
+                let ended = connection.execute(
+                    "UPDATE agent_sessions SET ended_at = now_ms() WHERE id = $1 AND ended_at IS NULL",
+                    values![&id],
+                )?;
+                if ended > 0 {
+                    audit::note(connection, &by, AuditAction::AgentSessionDeleted, &id.0, &tenant, "")?;
+                }
+                Ok(ended > 0)
+            })
+            .await
     }
 
     /// Deletes the sessions that expired a while ago.
@@ -122,14 +126,15 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn sweep_agent_sessions(&self) -> Result<(), StoreError> {
-        self.write(Durability::ProcessKill, |connection| {
-            connection.execute(
-                "DELETE FROM agent_sessions WHERE expires_at <= now_ms() - $1",
-                values![millis(KEPT_AFTER_EXPIRY)],
-            )?;
-            Ok(())
-        })
-        .await
+        self.database
+            .write(Durability::ProcessKill, |connection| {
+                connection.execute(
+                    "DELETE FROM agent_sessions WHERE expires_at <= now_ms() - $1",
+                    values![millis(KEPT_AFTER_EXPIRY)],
+                )?;
+                Ok(())
+            })
+            .await
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use database::connection::Durability;
+use database::value::values;
+
 use super::*;
-use crate::connection::Durability;
 use crate::testing::{Site, on_every_database};
-use crate::value::values;
 use crate::{AuditFilter, KeyAdoption, KeyId, LinkEnd, NewApiKey, NewConnectLink, Store, StoreError, new_link_id};
 
 on_every_database!(
@@ -94,7 +95,7 @@ async fn a_session_ends_with_its_key_for_good(site: Site) {
 
 async fn a_session_ends_no_later_than_its_maker(site: Site) {
     let store = &site.store;
-    let now = std::time::SystemTime::from(store.now().await.unwrap());
+    let now = std::time::SystemTime::from(store.database.now().await.unwrap());
     let end = now + Duration::from_secs(600);
     store.create_key(NewApiKey { expires_at: Some(end), ..key() }).await.unwrap();
     let of_key = NewAgentSession { maker: Some(KeyId("key_1".into())), ..new(1) };
@@ -113,7 +114,7 @@ async fn a_session_ends_no_later_than_its_maker(site: Site) {
 async fn a_tenant_has_a_limited_number_of_sessions(site: Site) {
     let store = &site.store;
     store.add_agent_session(new(1)).await.unwrap().unwrap();
-    let filling = store.write(Durability::ProcessKill, |connection| {
+    let filling = store.database.write(Durability::ProcessKill, |connection| {
         for number in 1..10_000_u32 {
             let mut hash = [0; 32];
             hash[..4].copy_from_slice(&number.to_be_bytes());

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
+use database::value::{FromRow, Row};
+
 use crate::StoreError;
 use crate::keys::{KeyHash, KeyId};
-use crate::value::{FromRow, Row};
 
 /// An agent session to add.
 #[derive(Clone, Debug, Default)]

@@ -2,12 +2,13 @@
 
 use std::time::{Duration, SystemTime};
 
+use database::connection::{Connection, Durability};
+use database::time::millis;
+use database::value::values;
+
 use super::types::{AgentPart, NewAgentPart};
 use crate::audit::Acting;
-use crate::connection::{Connection, Durability};
-use crate::time::millis;
 use crate::triggers::{find_trigger, remove_in};
-use crate::value::values;
 use crate::{Removed, Sealed, Store, StoreError, Trigger};
 
 /// Triggers that one turn ends.
@@ -20,15 +21,16 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn agent_trigger(&self, id: &str) -> Result<Option<Trigger>, StoreError> {
         let id = id.to_owned();
-        self.read(move |connection| {
-            let trigger: Option<String> =
-                connection.optional("SELECT trigger_id FROM agent_triggers WHERE id = $1", values![&id])?;
-            match trigger {
-                Some(trigger) => find_trigger(connection, &trigger),
-                None => Ok(None),
-            }
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                let trigger: Option<String> =
+                    connection.optional("SELECT trigger_id FROM agent_triggers WHERE id = $1", values![&id])?;
+                match trigger {
+                    Some(trigger) => find_trigger(connection, &trigger),
+                    None => Ok(None),
+                }
+            })
+            .await
     }
 
     /// Lets a trigger live for the time `life` from now on. Returns its end, and `None` if it has
@@ -38,13 +40,14 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn renew_agent_trigger(&self, trigger: &str, life: Duration) -> Result<Option<SystemTime>, StoreError> {
         let trigger = trigger.to_owned();
-        self.write(Durability::PowerLoss, move |connection| {
-            connection.optional(
-                "UPDATE agent_triggers SET expires_at = now_ms() + $1 WHERE trigger_id = $2 RETURNING expires_at",
-                values![millis(life), &trigger],
-            )
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                connection.optional(
+                    "UPDATE agent_triggers SET expires_at = now_ms() + $1 WHERE trigger_id = $2 RETURNING expires_at",
+                    values![millis(life), &trigger],
+                )
+            })
+            .await
     }
 
     /// The same, with other secrets of the receiver.
@@ -59,14 +62,15 @@ impl Store {
         secrets: Sealed,
     ) -> Result<Option<SystemTime>, StoreError> {
         let trigger = trigger.to_owned();
-        self.write(Durability::PowerLoss, move |connection| {
-            connection.optional(
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                connection.optional(
                 "UPDATE agent_triggers SET expires_at = now_ms() + $1, takes_control = $2, data_key = $3, secrets = $4
                  WHERE trigger_id = $5 RETURNING expires_at",
                 values![millis(life), takes_control, &secrets.key_id, &secrets.bytes, &trigger],
             )
-        })
-        .await
+            })
+            .await
     }
 
     /// Returns the ids of triggers whose agents have not renewed them in time.
@@ -74,13 +78,14 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn expired_agent_triggers(&self) -> Result<Vec<String>, StoreError> {
-        self.read(|connection| {
-            connection.all(
-                "SELECT trigger_id FROM agent_triggers WHERE expires_at <= now_ms() ORDER BY expires_at LIMIT $1",
-                values![ENDED],
-            )
-        })
-        .await
+        self.database
+            .read(|connection| {
+                connection.all(
+                    "SELECT trigger_id FROM agent_triggers WHERE expires_at <= now_ms() ORDER BY expires_at LIMIT $1",
+                    values![ENDED],
+                )
+            })
+            .await
     }
 
     /// Deletes a trigger whose agent has not renewed it in time. Its subscription ends at once if it
@@ -90,18 +95,19 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn end_agent_trigger(&self, trigger: &str) -> Result<Option<Removed>, StoreError> {
         let (trigger, by) = (trigger.to_owned(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| {
-            // A renewal that comes at the same time is before this or after it.
-            let ended = connection.execute(
-                "DELETE FROM agent_triggers WHERE trigger_id = $1 AND expires_at <= now_ms()",
-                values![&trigger],
-            )?;
-            match ended {
-                0 => Ok(None),
-                _ => remove_in(connection, &by, &trigger, Duration::ZERO),
-            }
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                // A renewal that comes at the same time is before this or after it.
+                let ended = connection.execute(
+                    "DELETE FROM agent_triggers WHERE trigger_id = $1 AND expires_at <= now_ms()",
+                    values![&trigger],
+                )?;
+                match ended {
+                    0 => Ok(None),
+                    _ => remove_in(connection, &by, &trigger, Duration::ZERO),
+                }
+            })
+            .await
     }
 }
 
@@ -140,7 +146,7 @@ impl AgentPart {
          (SELECT takes_control FROM agent_triggers WHERE trigger_id = triggers.id) AS agent_takes_control";
 
     /// Reads the columns [`AgentPart::COLUMNS`].
-    pub(crate) fn read(row: &mut crate::value::Row) -> Result<Option<Self>, StoreError> {
+    pub(crate) fn read(row: &mut database::value::Row) -> Result<Option<Self>, StoreError> {
         let (id, expires_at, takes_control): (Option<String>, Option<SystemTime>, Option<bool>) =
             (row.read()?, row.read()?, row.read()?);
         Ok(id.zip(expires_at).map(|(id, expires_at)| Self {

@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
+use database::connection::Durability;
+use database::time::millis;
+use database::value::{FromRow, Row, values};
+
 use super::types::{AgentReceiver, DeliveryReport, hash_of_receiver};
-use crate::connection::Durability;
-use crate::time::millis;
-use crate::value::{FromRow, Row, values};
 use crate::{Sealed, Store, StoreError};
 
 impl Store {
@@ -16,13 +17,14 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn agent_receiver(&self, trigger: &str) -> Result<Option<AgentReceiver>, StoreError> {
         let trigger = trigger.to_owned();
-        self.read(move |connection| {
-            connection.optional(
-                "SELECT id, data_key, secrets FROM agent_triggers WHERE trigger_id = $1 AND data_key IS NOT NULL",
-                values![&trigger],
-            )
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                connection.optional(
+                    "SELECT id, data_key, secrets FROM agent_triggers WHERE trigger_id = $1 AND data_key IS NOT NULL",
+                    values![&trigger],
+                )
+            })
+            .await
     }
 
     /// Notes the result of an attempt: why it failed, or `None` if it was received.
@@ -31,15 +33,16 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn note_agent_delivery(&self, trigger: &str, error: Option<&'static str>) -> Result<(), StoreError> {
         let trigger = trigger.to_owned();
-        self.write(Durability::ProcessKill, move |connection| {
-            connection.execute(
-                "UPDATE agent_triggers SET last_error = $1,
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                connection.execute(
+                    "UPDATE agent_triggers SET last_error = $1,
                      last_delivery_at = CASE WHEN $2 THEN now_ms() ELSE last_delivery_at END WHERE trigger_id = $3",
-                values![error, error.is_none(), &trigger],
-            )?;
-            Ok(())
-        })
-        .await
+                    values![error, error.is_none(), &trigger],
+                )?;
+                Ok(())
+            })
+            .await
     }
 
     /// Returns what the receiver of a trigger has received. `None` if the trigger has ended.
@@ -48,7 +51,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn agent_deliveries(&self, trigger: &str) -> Result<Option<DeliveryReport>, StoreError> {
         let trigger = trigger.to_owned();
-        self.read(move |connection| {
+        self.database.read(move |connection| {
             connection.optional(
                 "SELECT last_delivery_at, last_error, (SELECT failing_since FROM triggers WHERE triggers.id = trigger_id)
                  FROM agent_triggers WHERE trigger_id = $1",
@@ -65,18 +68,19 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn delivered_up_to(&self, trigger: &str, except: &str) -> Result<i64, StoreError> {
         let (trigger, except) = (trigger.to_owned(), except.to_owned());
-        self.read(move |connection| {
-            let pending: Option<i64> = connection.one(
-                "SELECT min(sequence) FROM trigger_events WHERE trigger_id = $1 AND id <> $2 AND (
+        self.database
+            .read(move |connection| {
+                let pending: Option<i64> = connection.one(
+                    "SELECT min(sequence) FROM trigger_events WHERE trigger_id = $1 AND id <> $2 AND (
                      id IN (SELECT message_id FROM webhook_deliveries WHERE trigger_id = $1 AND status = 'pending')
                      OR (queued = $3 AND data_key IS NOT NULL))",
-                values![&trigger, &except, false],
-            )?;
-            let last: Option<i64> =
-                connection.optional("SELECT sequence FROM triggers WHERE id = $1", values![&trigger])?;
-            Ok(pending.map_or(last.unwrap_or_default(), |pending| pending - 1))
-        })
-        .await
+                    values![&trigger, &except, false],
+                )?;
+                let last: Option<i64> =
+                    connection.optional("SELECT sequence FROM triggers WHERE id = $1", values![&trigger])?;
+                Ok(pending.map_or(last.unwrap_or_default(), |pending| pending - 1))
+            })
+            .await
     }
 
     /// Returns `true` if the receiver has answered a challenge of this caller.
@@ -85,13 +89,14 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn is_verified_receiver(&self, tenant: &str, subject: &str, url: &str) -> Result<bool, StoreError> {
         let hash = hash_of_receiver(tenant, subject, url);
-        self.read(move |connection| {
-            connection.one(
-                "SELECT EXISTS (SELECT 1 FROM verified_receivers WHERE hash = $1 AND expires_at > now_ms())",
-                values![&hash],
-            )
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                connection.one(
+                    "SELECT EXISTS (SELECT 1 FROM verified_receivers WHERE hash = $1 AND expires_at > now_ms())",
+                    values![&hash],
+                )
+            })
+            .await
     }
 
     /// Notes that the receiver has answered a challenge of this caller. Deletes what has expired.
@@ -107,17 +112,18 @@ impl Store {
         life: Duration,
     ) -> Result<(), StoreError> {
         let (hash, tenant, quota) = (hash_of_receiver(tenant, subject, url), tenant.to_owned(), self.quota);
-        self.write(Durability::PowerLoss, move |connection| {
-            quota.check(connection, &tenant)?;
-            connection.execute("DELETE FROM verified_receivers WHERE expires_at <= now_ms()", &[])?;
-            connection.execute(
-                "INSERT INTO verified_receivers (hash, tenant, expires_at) VALUES ($1, $2, now_ms() + $3)
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                quota.check(connection, &tenant)?;
+                connection.execute("DELETE FROM verified_receivers WHERE expires_at <= now_ms()", &[])?;
+                connection.execute(
+                    "INSERT INTO verified_receivers (hash, tenant, expires_at) VALUES ($1, $2, now_ms() + $3)
                  ON CONFLICT (hash) DO UPDATE SET expires_at = excluded.expires_at",
-                values![&hash, &tenant, millis(life)],
-            )?;
-            Ok(())
-        })
-        .await
+                    values![&hash, &tenant, millis(life)],
+                )?;
+                Ok(())
+            })
+            .await
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
+use database::digest::sha256_hex;
+
 use crate::Sealed;
-use crate::digest::sha256_hex;
 
 /// The part of a new trigger that an agent makes.
 #[derive(Clone, Debug)]

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use database::conditions::Conditions;
+use database::connection::{Connection, Durability};
+use database::value::values;
+
 use super::{Acting, AuditAction, AuditEntry, AuditFilter};
-use crate::conditions::Conditions;
-use crate::connection::{Connection, Durability};
-use crate::value::values;
 use crate::{Store, StoreError};
 
 impl Store {
@@ -22,7 +23,8 @@ impl Store {
     ) -> Result<(), StoreError> {
         let by = Acting::current();
         let [target, tenant, detail] = [target, tenant, detail].map(str::to_owned);
-        self.write(Durability::PowerLoss, move |connection| note(connection, &by, action, &target, &tenant, &detail))
+        self.database
+            .write(Durability::PowerLoss, move |connection| note(connection, &by, action, &target, &tenant, &detail))
             .await
     }
 
@@ -31,25 +33,26 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn audit(&self, filter: AuditFilter) -> Result<Vec<AuditEntry>, StoreError> {
-        self.read(move |connection| {
-            let AuditFilter { actor, action, tenant, target, since, until, before, limit } = filter;
-            let mut conditions = Conditions::with_limit(limit);
-            for (column, value) in [("actor", actor), ("action", action), ("tenant", tenant), ("target", target)] {
-                conditions.equal(column, value);
-            }
-            conditions.compare("at >=", since);
-            conditions.compare("at <", until);
-            conditions.after("at, number", before);
-            let (clause, values) = conditions.finish();
-            connection.all(
-                &format!(
-                    "SELECT number, at, actor, action, target, tenant, request_id, detail FROM audit {clause}
+        self.database
+            .read(move |connection| {
+                let AuditFilter { actor, action, tenant, target, since, until, before, limit } = filter;
+                let mut conditions = Conditions::with_limit(limit);
+                for (column, value) in [("actor", actor), ("action", action), ("tenant", tenant), ("target", target)] {
+                    conditions.equal(column, value);
+                }
+                conditions.compare("at >=", since);
+                conditions.compare("at <", until);
+                conditions.after("at, number", before);
+                let (clause, values) = conditions.finish();
+                connection.all(
+                    &format!(
+                        "SELECT number, at, actor, action, target, tenant, request_id, detail FROM audit {clause}
                      ORDER BY at DESC, number DESC LIMIT $1"
-                ),
-                &values,
-            )
-        })
-        .await
+                    ),
+                    &values,
+                )
+            })
+            .await
     }
 
     /// Deletes the entries that are older than `keep`, and returns their number. The databases
@@ -58,7 +61,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn delete_old_audit(&self, keep: Duration) -> Result<u64, StoreError> {
-        self.delete_older("audit", keep).await
+        self.database.delete_older("audit", keep).await
     }
 }
 

@@ -90,7 +90,7 @@ async fn entries_are_neither_changed_nor_deleted_before_their_time(site: Site) {
     )
     .await;
     for sql in ["UPDATE audit SET actor = 'x'", "DELETE FROM audit"] {
-        let refused = store.write(crate::connection::Durability::ProcessKill, move |connection| {
+        let refused = store.database.write(database::connection::Durability::ProcessKill, move |connection| {
             connection.execute(sql, &[]).map(drop)
         });
         assert!(refused.await.is_err(), "{sql}");

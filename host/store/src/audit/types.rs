@@ -2,8 +2,9 @@
 
 use std::time::SystemTime;
 
+use database::value::{FromRow, Row};
+
 use crate::StoreError;
-use crate::value::{FromRow, Row};
 
 /// Declares the actions, and the list of their names.
 macro_rules! actions {

@@ -8,11 +8,12 @@
 
 use std::time::Duration;
 
+use database::connection::Durability;
+use database::time::millis;
+use database::value::values;
+
 use super::queries::{COLUMNS, WITHDRAWN, insert_authorization, prepare_new};
 use super::{Authorization, DevicePoll, DeviceProgress, StateHash};
-use crate::connection::Durability;
-use crate::time::millis;
-use crate::value::values;
 use crate::{Holder, Store, StoreError};
 
 /// Time after its expiry for which an authorization without a result counts as pending: the longest
@@ -31,16 +32,17 @@ impl Store {
         interval: Duration,
     ) -> Result<(), StoreError> {
         let quota = self.quota;
-        self.write(Durability::PowerLoss, move |connection| {
-            prepare_new(connection, quota, &authorization.holder)?;
-            insert_authorization(connection, &authorization)?;
-            connection.execute(
-                "UPDATE authorizations SET poll_interval = $1, next_poll_at = now_ms() + $1 WHERE hash = $2",
-                values![millis(interval), &authorization.hash],
-            )?;
-            Ok(())
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                prepare_new(connection, quota, &authorization.holder)?;
+                insert_authorization(connection, &authorization)?;
+                connection.execute(
+                    "UPDATE authorizations SET poll_interval = $1, next_poll_at = now_ms() + $1 WHERE hash = $2",
+                    values![millis(interval), &authorization.hash],
+                )?;
+                Ok(())
+            })
+            .await
     }
 
     /// The authorizations about which a gateway must ask the provider now, the most urgent one first.
@@ -48,17 +50,18 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn due_devices(&self, limit: u32) -> Result<Vec<StateHash>, StoreError> {
-        self.read(move |connection| {
-            // SQLite prepares a statement again each time its limit is bound.
-            connection.all(
-                &format!(
-                    "SELECT hash FROM authorizations WHERE next_poll_at IS NOT NULL AND next_poll_at <= now_ms()
+        self.database
+            .read(move |connection| {
+                // SQLite prepares a statement again each time its limit is bound.
+                connection.all(
+                    &format!(
+                        "SELECT hash FROM authorizations WHERE next_poll_at IS NOT NULL AND next_poll_at <= now_ms()
                      ORDER BY next_poll_at LIMIT {limit}"
-                ),
-                values![],
-            )
-        })
-        .await
+                    ),
+                    values![],
+                )
+            })
+            .await
     }
 
     /// Takes the next request about an authorization for the time `life`. Returns `None` if another
@@ -76,29 +79,30 @@ impl Store {
         withdrawn: &'static str,
     ) -> Result<Option<DevicePoll>, StoreError> {
         let hash = *hash;
-        self.write(Durability::PowerLoss, move |connection| {
-            connection.execute(
-                &format!(
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                connection.execute(
+                    &format!(
                     "UPDATE authorizations SET is_used = TRUE, data_key = NULL, verifier = NULL, next_poll_at = NULL,
                          failure = CASE WHEN expires_at <= now_ms() THEN $1 ELSE $2 END
                      WHERE hash = $3 AND next_poll_at <= now_ms() AND (expires_at <= now_ms() OR {WITHDRAWN})"
                 ),
-                values![expired, withdrawn, &hash],
-            )?;
-            let claimed: Option<(Authorization, i64, i64)> = connection.optional(
-                &format!(
-                    "UPDATE authorizations SET polls = polls + 1, next_poll_at = now_ms() + $1
+                    values![expired, withdrawn, &hash],
+                )?;
+                let claimed: Option<(Authorization, i64, i64)> = connection.optional(
+                    &format!(
+                        "UPDATE authorizations SET polls = polls + 1, next_poll_at = now_ms() + $1
                      WHERE hash = $2 AND next_poll_at <= now_ms() RETURNING {COLUMNS}, poll_interval, polls"
-                ),
-                values![millis(life), &hash],
-            )?;
-            Ok(claimed.map(|(authorization, interval, number)| DevicePoll {
-                authorization,
-                interval: Duration::from_millis(u64::try_from(interval).unwrap_or_default()),
-                number,
-            }))
-        })
-        .await
+                    ),
+                    values![millis(life), &hash],
+                )?;
+                Ok(claimed.map(|(authorization, interval, number)| DevicePoll {
+                    authorization,
+                    interval: Duration::from_millis(u64::try_from(interval).unwrap_or_default()),
+                    number,
+                }))
+            })
+            .await
     }
 
     /// Lets the next request about an authorization be due after `delay`, and sets the interval. Does
@@ -114,15 +118,16 @@ impl Store {
         delay: Duration,
     ) -> Result<(), StoreError> {
         let hash = *hash;
-        self.write(Durability::ProcessKill, move |connection| {
-            connection.execute(
-                "UPDATE authorizations SET poll_interval = $1, next_poll_at = now_ms() + $2
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                connection.execute(
+                    "UPDATE authorizations SET poll_interval = $1, next_poll_at = now_ms() + $2
                  WHERE hash = $3 AND polls = $4 AND next_poll_at IS NOT NULL",
-                values![millis(interval), millis(delay), &hash, number],
-            )?;
-            Ok(())
-        })
-        .await
+                    values![millis(interval), millis(delay), &hash, number],
+                )?;
+                Ok(())
+            })
+            .await
     }
 
     /// Marks an authorization as used, because the provider has given its tokens. Returns `false` if
@@ -132,15 +137,16 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn take_device(&self, hash: &StateHash, number: i64) -> Result<bool, StoreError> {
         let hash = *hash;
-        self.write(Durability::PowerLoss, move |connection| {
-            let taken = connection.execute(
-                "UPDATE authorizations SET is_used = TRUE, data_key = NULL, verifier = NULL, next_poll_at = NULL
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let taken = connection.execute(
+                    "UPDATE authorizations SET is_used = TRUE, data_key = NULL, verifier = NULL, next_poll_at = NULL
                  WHERE hash = $1 AND polls = $2 AND next_poll_at IS NOT NULL",
-                values![&hash, number],
-            )?;
-            Ok(taken > 0)
-        })
-        .await
+                    values![&hash, number],
+                )?;
+                Ok(taken > 0)
+            })
+            .await
     }
 
     /// Ends an authorization with its result. Does nothing if it has one, or if the request with this
@@ -156,7 +162,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let hash = *hash;
         let (connected_as, failure) = (result.as_ref().ok().cloned(), result.err());
-        self.write(Durability::ProcessKill, move |connection| {
+        self.database.write(Durability::ProcessKill, move |connection| {
             connection.execute(
                 "UPDATE authorizations
                  SET is_used = TRUE, data_key = NULL, verifier = NULL, next_poll_at = NULL, connected_as = $1, failure = $2
@@ -179,19 +185,20 @@ impl Store {
         hash: &StateHash,
     ) -> Result<Option<DeviceProgress>, StoreError> {
         let (holder, hash) = (holder.clone(), *hash);
-        self.read(move |connection| {
-            let found: Option<(Option<String>, Option<String>, bool)> = connection.optional(
+        self.database
+            .read(move |connection| {
+                let found: Option<(Option<String>, Option<String>, bool)> = connection.optional(
                 "SELECT connected_as, failure, next_poll_at IS NULL AND expires_at <= now_ms() - $1 FROM authorizations
                  WHERE hash = $2 AND tenant = $3 AND subject = $4 AND connector = $5 AND poll_interval IS NOT NULL",
                 values![millis(LONGEST_END), &hash, &holder.tenant, &holder.subject, &holder.connector],
             )?;
-            Ok(found.map(|found| match found {
-                (Some(user_identifier), _, _) => DeviceProgress::Connected { user_identifier },
-                (None, Some(failure), _) => DeviceProgress::Failed(failure),
-                (None, None, true) => DeviceProgress::Lost,
-                (None, None, false) => DeviceProgress::Pending,
-            }))
-        })
-        .await
+                Ok(found.map(|found| match found {
+                    (Some(user_identifier), _, _) => DeviceProgress::Connected { user_identifier },
+                    (None, Some(failure), _) => DeviceProgress::Failed(failure),
+                    (None, None, true) => DeviceProgress::Lost,
+                    (None, None, false) => DeviceProgress::Pending,
+                }))
+            })
+            .await
     }
 }

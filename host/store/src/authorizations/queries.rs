@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use database::connection::{Connection, Durability};
+use database::time::millis;
+use database::value::{FromRow, Row, values};
+
 use super::{Authorization, StateHash, TakenAuthorization};
-use crate::connection::{Connection, Durability};
 use crate::integrations::{read_address, read_optional_labels, read_sealed, text_of_address, text_of_labels};
 use crate::stored_bytes::Quota;
-use crate::time::millis;
-use crate::value::{FromRow, Row, values};
 use crate::{Holder, Store, StoreError, caps};
 
 /// Time after its expiry for which an authorization is kept. Until then, a replayed `state` is
@@ -36,11 +37,12 @@ impl Store {
     /// if the database does not answer.
     pub async fn save_authorization(&self, authorization: Authorization) -> Result<(), StoreError> {
         let quota = self.quota;
-        self.write(Durability::PowerLoss, move |connection| {
-            prepare_new(connection, quota, &authorization.holder)?;
-            insert_authorization(connection, &authorization)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                prepare_new(connection, quota, &authorization.holder)?;
+                insert_authorization(connection, &authorization)
+            })
+            .await
     }
 
     /// Takes an authorization that was begun for this connector. If several calls take the same
@@ -56,7 +58,7 @@ impl Store {
         let (hash, connector) = (*hash, connector.to_owned());
         // The callback needs no API key. Requests with an invented `state` must not hold the write
         // lock.
-        let found = self.read(move |connection| find_authorization(connection, &hash)).await?;
+        let found = self.database.read(move |connection| find_authorization(connection, &hash)).await?;
         match found {
             TakenAuthorization::Fresh(authorization) if authorization.holder.connector != connector => {
                 return Ok(TakenAuthorization::OtherConnector);
@@ -64,7 +66,7 @@ impl Store {
             TakenAuthorization::Fresh(_) => {}
             found => return Ok(found),
         }
-        self.write(Durability::PowerLoss, move |connection| take_locked(connection, &hash)).await
+        self.database.write(Durability::PowerLoss, move |connection| take_locked(connection, &hash)).await
     }
 
     /// Returns `true` if an authorization may connect no one any more, because its key was revoked,
@@ -74,11 +76,12 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn is_withdrawn(&self, hash: &StateHash) -> Result<bool, StoreError> {
         let hash = *hash;
-        self.read(move |connection| {
-            let statement = format!("SELECT {WITHDRAWN} FROM authorizations WHERE hash = $1");
-            Ok(connection.optional(&statement, values![&hash])?.unwrap_or(true))
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                let statement = format!("SELECT {WITHDRAWN} FROM authorizations WHERE hash = $1");
+                Ok(connection.optional(&statement, values![&hash])?.unwrap_or(true))
+            })
+            .await
     }
 }
 

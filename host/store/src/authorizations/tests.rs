@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use database::connection::Durability;
+
 use super::queries::{insert_authorization, lock_name};
 use super::*;
-use crate::connection::Durability;
 use crate::testing::{Site, data_key, holder, on_every_database, sealed};
 use crate::{Holder, KeyId, NewApiKey, NewConnectLink, Sealed, Store, StoreError};
 
@@ -35,7 +36,7 @@ async fn authorization(store: &Store, verifier: Option<Sealed>) -> Authorization
         address: [("subdomain".to_owned(), "acme".to_owned())].into(),
         key_id: None,
         oauth_client: Some("oac_1".into()),
-        expires_at: store.now().await.unwrap() + Duration::from_secs(600),
+        expires_at: store.database.now().await.unwrap() + Duration::from_secs(600),
     }
 }
 
@@ -112,15 +113,16 @@ impl Store {
         is_writing: tokio::sync::oneshot::Sender<()>,
         released: std::sync::mpsc::Receiver<()>,
     ) -> Result<(), StoreError> {
-        self.write(Durability::ProcessKill, move |connection| {
-            for number in 1..=3_u8 {
-                connection.lock(&lock_name(&[number; 32]))?;
-            }
-            is_writing.send(()).unwrap();
-            released.recv().unwrap();
-            Ok(())
-        })
-        .await
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                for number in 1..=3_u8 {
+                    connection.lock(&lock_name(&[number; 32]))?;
+                }
+                is_writing.send(()).unwrap();
+                released.recv().unwrap();
+                Ok(())
+            })
+            .await
     }
 }
 
@@ -162,7 +164,7 @@ async fn a_user_may_have_a_hundred_authorizations_under_way(site: Site) {
 async fn an_application_may_have_ten_thousand_authorizations_under_way(site: Site) {
     let application = Holder { subject: String::new(), ..holder() };
     let first = Authorization { holder: application.clone(), ..authorization(&site.store, None).await };
-    let filling = site.store.write(Durability::ProcessKill, move |connection| {
+    let filling = site.store.database.write(Durability::ProcessKill, move |connection| {
         (1..10_000).try_for_each(|number| {
             insert_authorization(connection, &Authorization { hash: numbered(number), ..first.clone() })
         })

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
+use database::time::millis;
+use database::value::values;
+
 use crate::integrations::OVERDUE_AT;
-use crate::time::millis;
-use crate::value::values;
 use crate::{Store, StoreError};
 
 /// The largest number that a count shows. Counting more rows would delay other statements.
@@ -48,7 +49,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn backlog(&self, due_before: SystemTime, soon: Duration) -> Result<Backlog, StoreError> {
-        self.read(move |connection| {
+        self.database.read(move |connection| {
             let mut subscriptions = [0; SUBSCRIPTION_STATES.len()];
             for (count, is_in_state) in subscriptions.iter_mut().zip(IN_STATES) {
                 *count = connection.one(

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
+use database::connection::Durability;
+
 use super::{Backlog, SUBSCRIPTION_STATES};
-use crate::connection::Durability;
 use crate::testing::{Site, at_second, connect, on_every_database};
 use crate::triggers::testing::{LONG, add};
 use crate::{KeyId, NewApiKey, Store};
@@ -29,7 +30,7 @@ async fn key(store: &Store, id: &str, life: Duration, age: Duration) {
     };
     store.create_key(key).await.unwrap();
     let older = format!("UPDATE api_keys SET created_at = created_at - {} WHERE id = '{id}'", age.as_millis());
-    store.write(Durability::ProcessKill, move |connection| connection.execute(&older, &[])).await.unwrap();
+    store.database.write(Durability::ProcessKill, move |connection| connection.execute(&older, &[])).await.unwrap();
 }
 
 async fn what_waits_is_counted(site: Site) {
@@ -58,7 +59,7 @@ async fn a_subscription_that_no_gateway_takes_is_told_by_its_wait(site: Site) {
     let lag = async || store.backlog(at_second(1000), DAY).await.unwrap().trigger_lag.as_secs();
     let (_, id) = add(store, "acme", "a").await;
     let earlier = format!("UPDATE subscriptions SET due_at = due_at - 3600000 WHERE id = '{id}'");
-    store.write(Durability::ProcessKill, move |connection| connection.execute(&earlier, &[])).await.unwrap();
+    store.database.write(Durability::ProcessKill, move |connection| connection.execute(&earlier, &[])).await.unwrap();
     assert!((3600..3660).contains(&lag().await), "{}", lag().await);
     store.take_subscription(&id, LONG).await.unwrap().unwrap();
     assert_eq!(lag().await, 0, "a gateway works on it");
@@ -77,7 +78,11 @@ async fn subscriptions_are_counted_by_their_state(site: Site) {
     for (number, change) in changes.into_iter().enumerate() {
         let (_, id) = add(store, "acme", &number.to_string()).await;
         let changed = format!("UPDATE subscriptions SET {change} WHERE id = '{id}'");
-        store.write(Durability::ProcessKill, move |connection| connection.execute(&changed, &[])).await.unwrap();
+        store
+            .database
+            .write(Durability::ProcessKill, move |connection| connection.execute(&changed, &[]))
+            .await
+            .unwrap();
     }
     let counted = store.backlog(at_second(1000), DAY).await.unwrap().subscriptions;
     assert_eq!(

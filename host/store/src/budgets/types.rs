@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use database::time::millis;
+use database::value::{FromRow, Row};
+
 use crate::StoreError;
-use crate::time::millis;
-use crate::value::{FromRow, Row};
 
 /// Tenants that a row lists. The others are taken for one tenant.
 const MAX_TENANTS: usize = 100;

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use database::conditions::Conditions;
+use database::connection::{Connection, Durability};
+use database::time::millis;
+use database::value::{Value, values};
+
 use super::types::{COLUMN_COUNT, COLUMNS};
 use super::{CallFilter, RecordedCall};
-use crate::conditions::Conditions;
-use crate::connection::{Connection, Durability};
 use crate::integrations::NAMED;
-use crate::time::millis;
-use crate::value::{Value, values};
 use crate::{Store, StoreError};
 
 /// The place of the time of a call in [`COLUMNS`].
@@ -25,24 +26,25 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn record_calls(&self, calls: Vec<(Duration, RecordedCall)>, max: u32) -> Result<(), StoreError> {
-        self.write(Durability::ProcessKill, move |connection| {
-            let deleted = calls.len() * 2;
-            let mut rows = calls.into_iter().map(parameters).peekable();
-            while rows.peek().is_some() {
-                let chunk: Vec<_> = rows.by_ref().take(ROWS).collect();
-                match chunk.len() {
-                    ROWS => insert(connection, ROWS, &chunk.concat())?,
-                    _ => chunk.iter().try_for_each(|row| insert(connection, 1, row))?,
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                let deleted = calls.len() * 2;
+                let mut rows = calls.into_iter().map(parameters).peekable();
+                while rows.peek().is_some() {
+                    let chunk: Vec<_> = rows.by_ref().take(ROWS).collect();
+                    match chunk.len() {
+                        ROWS => insert(connection, ROWS, &chunk.concat())?,
+                        _ => chunk.iter().try_for_each(|row| insert(connection, 1, row))?,
+                    }
                 }
-            }
-            connection.execute(
-                "DELETE FROM calls WHERE number IN (SELECT number FROM calls
+                connection.execute(
+                    "DELETE FROM calls WHERE number IN (SELECT number FROM calls
                      WHERE number <= (SELECT max(number) FROM calls) - $1 ORDER BY number LIMIT $2)",
-                values![max, i64::try_from(deleted).unwrap_or(i64::MAX)],
-            )?;
-            Ok(())
-        })
-        .await
+                    values![max, i64::try_from(deleted).unwrap_or(i64::MAX)],
+                )?;
+                Ok(())
+            })
+            .await
     }
 
     /// Returns a page of records, the newest first.
@@ -50,33 +52,35 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn calls(&self, filter: CallFilter) -> Result<Vec<RecordedCall>, StoreError> {
-        self.read(move |connection| {
-            let CallFilter { status, problem, owner, tenant, connector, operation, since, until, before, .. } = filter;
-            let mut conditions = Conditions::with_limit(filter.limit);
-            conditions.equal("status", status.map(u32::from));
-            conditions.with(&of_account(), filter.account);
-            let equal = [
-                ("problem", problem),
-                ("owner", owner),
-                ("tenant", tenant),
-                ("subject", filter.subject),
-                ("user_identifier", filter.user_identifier),
-                ("connector", connector),
-                ("operation", operation),
-            ];
-            for (column, value) in equal {
-                conditions.equal(column, value);
-            }
-            conditions.compare("at >=", since);
-            conditions.compare("at <", until);
-            conditions.after("at, number", before);
-            let (clause, values) = conditions.finish();
-            connection.all(
-                &format!("SELECT number, {COLUMNS} FROM calls {clause} ORDER BY at DESC, number DESC LIMIT $1"),
-                &values,
-            )
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                let CallFilter { status, problem, owner, tenant, connector, operation, since, until, before, .. } =
+                    filter;
+                let mut conditions = Conditions::with_limit(filter.limit);
+                conditions.equal("status", status.map(u32::from));
+                conditions.with(&of_account(), filter.account);
+                let equal = [
+                    ("problem", problem),
+                    ("owner", owner),
+                    ("tenant", tenant),
+                    ("subject", filter.subject),
+                    ("user_identifier", filter.user_identifier),
+                    ("connector", connector),
+                    ("operation", operation),
+                ];
+                for (column, value) in equal {
+                    conditions.equal(column, value);
+                }
+                conditions.compare("at >=", since);
+                conditions.compare("at <", until);
+                conditions.after("at, number", before);
+                let (clause, values) = conditions.finish();
+                connection.all(
+                    &format!("SELECT number, {COLUMNS} FROM calls {clause} ORDER BY at DESC, number DESC LIMIT $1"),
+                    &values,
+                )
+            })
+            .await
     }
 
     /// Returns the record of a request or job. Callers choose the ids of requests, so there may be
@@ -86,13 +90,14 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn call(&self, request_id: &str) -> Result<Option<RecordedCall>, StoreError> {
         let request_id = request_id.to_owned();
-        self.read(move |connection| {
-            connection.optional(
-                &format!("SELECT number, {COLUMNS} FROM calls WHERE request_id = $1 ORDER BY number DESC LIMIT 1"),
-                values![&request_id],
-            )
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                connection.optional(
+                    &format!("SELECT number, {COLUMNS} FROM calls WHERE request_id = $1 ORDER BY number DESC LIMIT 1"),
+                    values![&request_id],
+                )
+            })
+            .await
     }
 
     /// Deletes the records that are older than `keep`, and returns their number.
@@ -100,7 +105,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn delete_old_calls(&self, keep: Duration) -> Result<u64, StoreError> {
-        self.delete_older("calls", keep).await
+        self.database.delete_older("calls", keep).await
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::time::SystemTime;
 
+use database::value::{FromRow, Row};
+
 use crate::StoreError;
-use crate::value::{FromRow, Row};
 
 /// The record of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]

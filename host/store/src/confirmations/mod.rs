@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use crate::connection::Durability;
-use crate::time::millis;
-use crate::value::values;
+use database::connection::Durability;
+use database::time::millis;
+use database::value::values;
+
 use crate::{Store, StoreError};
 
 /// SHA-256 of the digest that a client was given, and of the call that it confirms.
@@ -28,19 +29,21 @@ impl Store {
         lifetime: Duration,
     ) -> Result<(), StoreError> {
         let (tenant, hash) = (tenant.to_owned(), *hash);
-        self.write(Durability::ProcessKill, move |connection| {
-            connection.execute("DELETE FROM confirmations WHERE expires_at <= now_ms()", &[])?;
-            let open: u64 = connection.one("SELECT count(*) FROM confirmations WHERE tenant = $1", values![&tenant])?;
-            if open >= MAX_OPEN {
-                return Err(StoreError::TooManyConfirmations { limit: MAX_OPEN });
-            }
-            connection.execute(
-                "INSERT INTO confirmations (hash, tenant, expires_at) VALUES ($1, $2, now_ms() + $3)",
-                values![&hash, &tenant, millis(lifetime)],
-            )?;
-            Ok(())
-        })
-        .await
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                connection.execute("DELETE FROM confirmations WHERE expires_at <= now_ms()", &[])?;
+                let open: u64 =
+                    connection.one("SELECT count(*) FROM confirmations WHERE tenant = $1", values![&tenant])?;
+                if open >= MAX_OPEN {
+                    return Err(StoreError::TooManyConfirmations { limit: MAX_OPEN });
+                }
+                connection.execute(
+                    "INSERT INTO confirmations (hash, tenant, expires_at) VALUES ($1, $2, now_ms() + $3)",
+                    values![&hash, &tenant, millis(lifetime)],
+                )?;
+                Ok(())
+            })
+            .await
     }
 
     /// Uses a confirmation up. Returns `false` if it is unknown, was used, or has expired.
@@ -50,12 +53,13 @@ impl Store {
     pub async fn take_confirmation(&self, hash: &ConfirmationHash) -> Result<bool, StoreError> {
         let hash = *hash;
         // A use that a power loss takes back would let a destructive call run twice.
-        self.write(Durability::PowerLoss, move |connection| {
-            let taken = connection
-                .execute("DELETE FROM confirmations WHERE hash = $1 AND expires_at > now_ms()", values![&hash])?;
-            Ok(taken > 0)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let taken = connection
+                    .execute("DELETE FROM confirmations WHERE hash = $1 AND expires_at > now_ms()", values![&hash])?;
+                Ok(taken > 0)
+            })
+            .await
     }
 }
 

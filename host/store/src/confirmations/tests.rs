@@ -33,9 +33,9 @@ async fn an_expired_confirmation_serves_no_more(site: Site) {
 
 async fn open_confirmations_are_limited(site: Site) {
     let store = &site.store;
-    let filling = store.write(Durability::ProcessKill, |connection| {
+    let filling = store.database.write(Durability::ProcessKill, |connection| {
         (0..10_000_u32).try_for_each(|number| {
-            let hash = crate::digest::sha256(&number.to_be_bytes());
+            let hash = database::digest::sha256(&number.to_be_bytes());
             let row = "INSERT INTO confirmations (hash, tenant, expires_at) VALUES ($1, 'acme', now_ms() + 60000)";
             connection.execute(row, values![&hash]).map(drop)
         })

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use database::connection::{Connection, Durability};
+use database::id::random_id;
+use database::time::millis;
+use database::value::{FromRow, Row, Value, values};
+
 use super::{ConnectLink, LinkEnd, LinkHash, NewConnectLink};
 use crate::audit::{self, Acting, AuditAction};
-use crate::connection::{Connection, Durability};
-use crate::id::random_id;
 use crate::integrations::{read_optional_labels, text_of_labels};
-use crate::time::millis;
-use crate::value::{FromRow, Row, Value, values};
 use crate::{Store, StoreError};
 
 /// Time after its expiry for which a link is kept. Until then its page says that it has expired.
@@ -42,25 +43,26 @@ impl Store {
     /// the database does not answer.
     pub async fn add_connect_link(&self, new: NewConnectLink) -> Result<ConnectLink, StoreError> {
         let (by, quota) = (Acting::current(), self.quota);
-        self.write(Durability::PowerLoss, move |connection| {
-            quota.check(connection, &new.tenant)?;
-            connection.execute(
-                "DELETE FROM connect_links WHERE expires_at <= now_ms() - $1",
-                values![millis(KEPT_AFTER_EXPIRY)],
-            )?;
-            let open: u64 = connection.one(
-                "SELECT count(*) FROM connect_links WHERE tenant = $1 AND ended IS NULL AND expires_at > now_ms()",
-                values![&new.tenant],
-            )?;
-            if open >= MAX_OPEN {
-                return Err(StoreError::TooManyLinks { limit: MAX_OPEN });
-            }
-            insert_link(connection, &new)?;
-            let connectors = new.connectors.join(" ");
-            audit::note(connection, &by, AuditAction::ConnectLinkCreated, &new.id, &new.tenant, &connectors)?;
-            find(connection, "id", new.id.into())?.ok_or(StoreError::Unexpected("a link was not stored"))
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                quota.check(connection, &new.tenant)?;
+                connection.execute(
+                    "DELETE FROM connect_links WHERE expires_at <= now_ms() - $1",
+                    values![millis(KEPT_AFTER_EXPIRY)],
+                )?;
+                let open: u64 = connection.one(
+                    "SELECT count(*) FROM connect_links WHERE tenant = $1 AND ended IS NULL AND expires_at > now_ms()",
+                    values![&new.tenant],
+                )?;
+                if open >= MAX_OPEN {
+                    return Err(StoreError::TooManyLinks { limit: MAX_OPEN });
+                }
+                insert_link(connection, &new)?;
+                let connectors = new.connectors.join(" ");
+                audit::note(connection, &by, AuditAction::ConnectLinkCreated, &new.id, &new.tenant, &connectors)?;
+                find(connection, "id", new.id.into())?.ok_or(StoreError::Unexpected("a link was not stored"))
+            })
+            .await
     }
 
     /// Returns the link with this id.
@@ -69,7 +71,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn connect_link(&self, id: &str) -> Result<Option<ConnectLink>, StoreError> {
         let id = id.to_owned();
-        self.read(move |connection| find(connection, "id", id.into())).await
+        self.database.read(move |connection| find(connection, "id", id.into())).await
     }
 
     /// Returns the link whose URL has this secret part.
@@ -78,7 +80,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn connect_link_by_hash(&self, hash: &LinkHash) -> Result<Option<ConnectLink>, StoreError> {
         let hash = *hash;
-        self.read(move |connection| find(connection, "hash", Value::from(&hash))).await
+        self.database.read(move |connection| find(connection, "hash", Value::from(&hash))).await
     }
 
     /// Gives a link to the browser with this secret, if no browser has it. Returns `true` if this
@@ -88,14 +90,15 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn claim_connect_link(&self, id: &str, browser: &LinkHash) -> Result<bool, StoreError> {
         let (id, browser) = (id.to_owned(), *browser);
-        self.write(Durability::PowerLoss, move |connection| {
-            let rows = connection.execute(
-                "UPDATE connect_links SET browser = $1 WHERE id = $2 AND (browser IS NULL OR browser = $1)",
-                values![&browser, &id],
-            )?;
-            Ok(rows > 0)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let rows = connection.execute(
+                    "UPDATE connect_links SET browser = $1 WHERE id = $2 AND (browser IS NULL OR browser = $1)",
+                    values![&browser, &id],
+                )?;
+                Ok(rows > 0)
+            })
+            .await
     }
 
     /// Notes that an integration was connected by a link.
@@ -109,16 +112,17 @@ impl Store {
         user_identifier: &str,
     ) -> Result<(), StoreError> {
         let [id, connector, user_identifier] = [id, connector, user_identifier].map(str::to_owned);
-        self.write(Durability::PowerLoss, move |connection| {
-            connection.execute(
-                "INSERT INTO connect_link_accounts (link, connector, user_identifier)
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                connection.execute(
+                    "INSERT INTO connect_link_accounts (link, connector, user_identifier)
                  SELECT id, $2, $3 FROM connect_links WHERE id = $1
                  ON CONFLICT (link, connector) DO UPDATE SET user_identifier = excluded.user_identifier",
-                values![&id, &connector, &user_identifier],
-            )?;
-            Ok(())
-        })
-        .await
+                    values![&id, &connector, &user_identifier],
+                )?;
+                Ok(())
+            })
+            .await
     }
 
     /// Ends a link. Returns `false` if it had ended.
@@ -127,7 +131,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn end_connect_link(&self, id: &str, end: LinkEnd) -> Result<bool, StoreError> {
         let (id, by) = (id.to_owned(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| {
+        self.database.write(Durability::PowerLoss, move |connection| {
             let tenant: Option<String> = connection.optional(
                 "UPDATE connect_links SET ended = $1 WHERE id = $2 AND ended IS NULL AND expires_at > now_ms() RETURNING tenant",
                 values![end.name(), &id],

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use database::connection::Durability;
+
 use super::queries::insert_link;
 use super::*;
-use crate::connection::Durability;
 use crate::testing::{Site, on_every_database};
 use crate::{AuditFilter, KeyId, NewApiKey, StoreError};
 
@@ -120,7 +121,7 @@ async fn a_link_ends_with_the_key_that_made_it(site: Site) {
 
 async fn a_tenant_has_a_limited_number_of_links(site: Site) {
     let store = &site.store;
-    let filling = store.write(Durability::ProcessKill, |connection| {
+    let filling = store.database.write(Durability::ProcessKill, |connection| {
         (1..=10_000_u32).try_for_each(|number| {
             let mut hash = LinkHash::default();
             hash[..4].copy_from_slice(&number.to_be_bytes());

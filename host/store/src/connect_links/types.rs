@@ -2,7 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::value::{FromValue, Value};
+use database::value::{FromValue, Value};
+
 use crate::{Holder, KeyId, Labels};
 
 /// SHA-256 of the secret part of a link, or of the secret of a browser.

@@ -4,11 +4,12 @@
 
 use std::time::{Duration, SystemTime};
 
+use database::connection::Durability;
+use database::time::millis;
+use database::value::{FromRow, Row, values};
+
 use crate::audit::{self, Acting, AuditAction};
-use crate::connection::Durability;
 use crate::keys::{KeyHash, KeyId};
-use crate::time::millis;
-use crate::value::{FromRow, Row, values};
 use crate::{Store, StoreError};
 
 /// SHA-256 of the cookie of a session.
@@ -89,21 +90,22 @@ impl Store {
     ) -> Result<Option<ConsoleSession>, StoreError> {
         let (hash, key_id) = (*hash, key_id.clone());
         let by = Acting::current();
-        self.write(Durability::ProcessKill, move |connection| {
-            connection.execute("DELETE FROM console_sessions WHERE expires_at <= now_ms()", &[])?;
-            let added = connection.execute(
-                "INSERT INTO console_sessions (hash, key_id, expires_at, seen_at)
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                connection.execute("DELETE FROM console_sessions WHERE expires_at <= now_ms()", &[])?;
+                let added = connection.execute(
+                    "INSERT INTO console_sessions (hash, key_id, expires_at, seen_at)
                  SELECT $1, id, now_ms() + $2, now_ms() FROM api_keys WHERE id = $3 AND revoked_at IS NULL",
-                values![&hash, millis(lifetime), &key_id.0],
-            )?;
-            if added == 0 {
-                return Ok(None);
-            }
-            let tenant: String = connection.one("SELECT tenant FROM api_keys WHERE id = $1", values![&key_id.0])?;
-            audit::note(connection, &by, AuditAction::ConsoleSignedIn, &key_id.0, &tenant, "")?;
-            connection.optional(FIND, values![&hash])
-        })
-        .await
+                    values![&hash, millis(lifetime), &key_id.0],
+                )?;
+                if added == 0 {
+                    return Ok(None);
+                }
+                let tenant: String = connection.one("SELECT tenant FROM api_keys WHERE id = $1", values![&key_id.0])?;
+                audit::note(connection, &by, AuditAction::ConsoleSignedIn, &key_id.0, &tenant, "")?;
+                connection.optional(FIND, values![&hash])
+            })
+            .await
     }
 
     /// Adds a session of a person, and returns it. Deletes those that have expired.
@@ -118,17 +120,18 @@ impl Store {
     ) -> Result<(), StoreError> {
         let (hash, person) = (*hash, person.clone());
         let by = Acting::current();
-        self.write(Durability::ProcessKill, move |connection| {
-            connection.execute("DELETE FROM console_sessions WHERE expires_at <= now_ms()", &[])?;
-            let SessionPerson { issuer, subject, name } = &person;
-            connection.execute(
-                "INSERT INTO console_sessions (hash, key_id, issuer, subject, person, expires_at, seen_at)
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                connection.execute("DELETE FROM console_sessions WHERE expires_at <= now_ms()", &[])?;
+                let SessionPerson { issuer, subject, name } = &person;
+                connection.execute(
+                    "INSERT INTO console_sessions (hash, key_id, issuer, subject, person, expires_at, seen_at)
                  VALUES ($1, '', $2, $3, $4, now_ms() + $5, now_ms())",
-                values![&hash, issuer, subject, name, millis(lifetime)],
-            )?;
-            audit::note(connection, &by, AuditAction::ConsoleSignedIn, subject, "", name)
-        })
-        .await
+                    values![&hash, issuer, subject, name, millis(lifetime)],
+                )?;
+                audit::note(connection, &by, AuditAction::ConsoleSignedIn, subject, "", name)
+            })
+            .await
     }
 
     /// Returns the session of a cookie, and notes its use. `None` if there is no such session, if
@@ -143,6 +146,7 @@ impl Store {
     ) -> Result<Option<ConsoleSession>, StoreError> {
         let hash = *hash;
         let found = self
+            .database
             .read(move |connection| {
                 let open = format!("{FIND} AND s.seen_at > now_ms() - $2");
                 let session: Option<ConsoleSession> = connection.optional(&open, values![&hash, millis(idle)])?;
@@ -155,10 +159,11 @@ impl Store {
             .await?;
         let Some((session, is_noted)) = found else { return Ok(None) };
         if !is_noted {
-            self.write(Durability::ProcessKill, move |connection| {
-                connection.execute("UPDATE console_sessions SET seen_at = now_ms() WHERE hash = $1", values![&hash])
-            })
-            .await?;
+            self.database
+                .write(Durability::ProcessKill, move |connection| {
+                    connection.execute("UPDATE console_sessions SET seen_at = now_ms() WHERE hash = $1", values![&hash])
+                })
+                .await?;
         }
         Ok(Some(session))
     }
@@ -170,20 +175,21 @@ impl Store {
     pub async fn end_console_session(&self, hash: &SessionHash) -> Result<bool, StoreError> {
         let hash = *hash;
         let by = Acting::current();
-        self.write(Durability::PowerLoss, move |connection| {
-            let session: Option<ConsoleSession> = connection.optional(FIND, values![&hash])?;
-            let Some(session) = session else { return Ok(false) };
-            connection.execute("DELETE FROM console_sessions WHERE hash = $1", values![&hash])?;
-            let tenant = match &session.holder {
-                SessionHolder::Key { id, .. } => {
-                    connection.one("SELECT tenant FROM api_keys WHERE id = $1", values![&id.0])?
-                }
-                SessionHolder::Person(_) => String::new(),
-            };
-            audit::note(connection, &by, AuditAction::ConsoleSignedOut, session.holder.target(), &tenant, "")?;
-            Ok(true)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let session: Option<ConsoleSession> = connection.optional(FIND, values![&hash])?;
+                let Some(session) = session else { return Ok(false) };
+                connection.execute("DELETE FROM console_sessions WHERE hash = $1", values![&hash])?;
+                let tenant = match &session.holder {
+                    SessionHolder::Key { id, .. } => {
+                        connection.one("SELECT tenant FROM api_keys WHERE id = $1", values![&id.0])?
+                    }
+                    SessionHolder::Person(_) => String::new(),
+                };
+                audit::note(connection, &by, AuditAction::ConsoleSignedOut, session.holder.target(), &tenant, "")?;
+                Ok(true)
+            })
+            .await
     }
 }
 

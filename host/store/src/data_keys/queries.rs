@@ -2,12 +2,13 @@
 
 use std::time::{Duration, SystemTime};
 
+use database::connection::{Connection, Durability};
+use database::time::millis;
+use database::value::{FromRow, Row, values};
+
 use super::sealed_rows::{SEALED_COLUMNS, SealedColumn};
 use super::{DataKey, Wrap};
 use crate::audit::{Acting, AuditAction, note};
-use crate::connection::{Connection, Durability};
-use crate::time::millis;
-use crate::value::{FromRow, Row, values};
 use crate::{Store, StoreError};
 
 /// Name of the lock for transactions that decide which data key is the current one.
@@ -19,7 +20,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub(crate) async fn data_keys(&self) -> Result<Vec<DataKey>, StoreError> {
-        self.read(list_data_keys).await
+        self.database.read(list_data_keys).await
     }
 
     /// Stores a data key if there is none. Returns `false` if there was one.
@@ -28,15 +29,16 @@ impl Store {
     /// Fails if the database does not answer.
     pub(crate) async fn create_first_data_key(&self, id: &str, wraps: Vec<Wrap>) -> Result<bool, StoreError> {
         let id = id.to_owned();
-        self.write(Durability::PowerLoss, move |connection| {
-            connection.lock(LOCK)?;
-            let is_empty: bool = connection.one("SELECT count(*) = 0 FROM data_keys", &[])?;
-            if is_empty {
-                insert_data_key(connection, &id, &wraps)?;
-            }
-            Ok(is_empty)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                connection.lock(LOCK)?;
+                let is_empty: bool = connection.one("SELECT count(*) = 0 FROM data_keys", &[])?;
+                if is_empty {
+                    insert_data_key(connection, &id, &wraps)?;
+                }
+                Ok(is_empty)
+            })
+            .await
     }
 
     /// Stores a data key as the current one, and retires the others.
@@ -45,13 +47,14 @@ impl Store {
     /// Fails if the database does not answer.
     pub(crate) async fn replace_data_key(&self, id: &str, wraps: Vec<Wrap>) -> Result<(), StoreError> {
         let (id, by) = (id.to_owned(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| {
-            connection.lock(LOCK)?;
-            note_rotation(connection, &by, "new secrets are sealed under a new key")?;
-            connection.execute("UPDATE data_keys SET retired_at = now_ms() WHERE retired_at IS NULL", &[])?;
-            insert_data_key(connection, &id, &wraps)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                connection.lock(LOCK)?;
+                note_rotation(connection, &by, "new secrets are sealed under a new key")?;
+                connection.execute("UPDATE data_keys SET retired_at = now_ms() WHERE retired_at IS NULL", &[])?;
+                insert_data_key(connection, &id, &wraps)
+            })
+            .await
     }
 
     /// Stores copies of data keys, given by their ids, that are sealed under a further master key.
@@ -59,13 +62,14 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub(crate) async fn wrap_data_keys(&self, wraps: Vec<(String, Wrap)>) -> Result<(), StoreError> {
-        self.write(Durability::PowerLoss, move |connection| {
-            for (id, wrap) in &wraps {
-                insert_wrap(connection, id, wrap)?;
-            }
-            Ok(())
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                for (id, wrap) in &wraps {
+                    insert_wrap(connection, id, wrap)?;
+                }
+                Ok(())
+            })
+            .await
     }
 
     /// Deletes the copies of data keys that are sealed under other master keys than this one.
@@ -76,23 +80,24 @@ impl Store {
     /// Fails if the database does not answer.
     pub(crate) async fn keep_one_master(&self, master_id: &str) -> Result<bool, StoreError> {
         let (master_id, by) = (master_id.to_owned(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| {
-            connection.lock(LOCK)?;
-            let opens_all: bool = connection.one(
-                "SELECT count(*) = 0 FROM data_keys WHERE NOT EXISTS
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                connection.lock(LOCK)?;
+                let opens_all: bool = connection.one(
+                    "SELECT count(*) = 0 FROM data_keys WHERE NOT EXISTS
                      (SELECT 1 FROM data_key_wraps WHERE data_key = data_keys.id AND master_id = $1)",
-                values![&master_id],
-            )?;
-            if opens_all {
-                let deleted =
-                    connection.execute("DELETE FROM data_key_wraps WHERE master_id <> $1", values![&master_id])?;
-                if deleted > 0 {
-                    note_rotation(connection, &by, "the previous key unseals nothing any more")?;
+                    values![&master_id],
+                )?;
+                if opens_all {
+                    let deleted =
+                        connection.execute("DELETE FROM data_key_wraps WHERE master_id <> $1", values![&master_id])?;
+                    if deleted > 0 {
+                        note_rotation(connection, &by, "the previous key unseals nothing any more")?;
+                    }
                 }
-            }
-            Ok(opens_all)
-        })
-        .await
+                Ok(opens_all)
+            })
+            .await
     }
 
     /// Deletes data keys that have been retired for this long and that no secret is sealed under.
@@ -102,6 +107,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub(crate) async fn drop_retired_data_keys(&self, retired_for: Duration) -> Result<u64, StoreError> {
         let deleted = self
+            .database
             .write(Durability::PowerLoss, move |connection| {
                 let unused: String = SEALED_COLUMNS
                     .iter()

@@ -1,9 +1,10 @@
 //! Finding secrets that are sealed under a previous data key, and replacing them, while gateways
 //! use the same rows.
 
+use database::connection::{Connection, Durability};
+use database::value::{Row, Value, values};
+
 use super::Sealed;
-use crate::connection::{Connection, Durability};
-use crate::value::{Row, Value, values};
 use crate::{Store, StoreError};
 
 /// Every column that holds sealed secrets. A rotation could not replace the data keys of secrets in
@@ -195,13 +196,14 @@ impl Store {
     /// Fails if the database does not answer.
     pub(crate) async fn count_secrets_under_other_keys(&self, data_key: &str) -> Result<u64, StoreError> {
         let data_key = data_key.to_owned();
-        self.read(move |connection| {
-            SEALED_COLUMNS.iter().try_fold(0, |total, SealedColumn { table, data_key: column, .. }| {
-                let sql = format!("SELECT count(*) FROM {table} WHERE {column} <> $1");
-                Ok(total + connection.one::<u64>(&sql, values![&data_key])?)
+        self.database
+            .read(move |connection| {
+                SEALED_COLUMNS.iter().try_fold(0, |total, SealedColumn { table, data_key: column, .. }| {
+                    let sql = format!("SELECT count(*) FROM {table} WHERE {column} <> $1");
+                    Ok(total + connection.one::<u64>(&sql, values![&data_key])?)
+                })
             })
-        })
-        .await
+            .await
     }
 
     /// Returns secrets that are sealed under a data key other than this one, at most `limit`,
@@ -216,18 +218,19 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<SealedRow>, StoreError> {
         let data_key = data_key.to_owned();
-        self.read(move |connection| {
-            let mut after = after.unwrap_or(SealedPlace { column: 0, row: "".into() });
-            while let Some(column) = SEALED_COLUMNS.get(after.column) {
-                let rows = column.rows_after(connection, &data_key, &after, limit)?;
-                if !rows.is_empty() {
-                    return Ok(rows);
+        self.database
+            .read(move |connection| {
+                let mut after = after.unwrap_or(SealedPlace { column: 0, row: "".into() });
+                while let Some(column) = SEALED_COLUMNS.get(after.column) {
+                    let rows = column.rows_after(connection, &data_key, &after, limit)?;
+                    if !rows.is_empty() {
+                        return Ok(rows);
+                    }
+                    after = SealedPlace { column: after.column + 1, row: "".into() };
                 }
-                after = SealedPlace { column: after.column + 1, row: "".into() };
-            }
-            Ok(Vec::new())
-        })
-        .await
+                Ok(Vec::new())
+            })
+            .await
     }
 
     /// Replaces secrets by the same secrets under another data key, and returns the number of
@@ -236,10 +239,11 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer. No secret is replaced then.
     pub(crate) async fn replace_secrets(&self, rows: Vec<(SealedRow, Sealed)>) -> Result<u64, StoreError> {
-        self.write(Durability::PowerLoss, move |connection| {
-            rows.iter().try_fold(0, |written, (row, sealed)| Ok(written + replace(connection, row, sealed)?))
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                rows.iter().try_fold(0, |written, (row, sealed)| Ok(written + replace(connection, row, sealed)?))
+            })
+            .await
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{AuthType, Details, StoreError};
 #[tokio::test]
 async fn every_column_with_a_sealed_secret_is_known_to_rotations() {
     let site = Site::sqlite().await;
-    let referring = site.store.read(|connection| {
+    let referring = site.store.database.read(|connection| {
         connection.all::<(String, String)>(
             "SELECT tables.name, keys.\"from\" FROM sqlite_schema AS tables, pragma_foreign_key_list(tables.name) AS keys
              WHERE keys.\"table\" = 'data_keys' AND tables.name <> 'data_key_wraps' ORDER BY 1, 2",

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use database::connection::Durability;
+use database::time::millis;
+use database::value::values;
+
 use super::types::{ConnectorAtGateway, GatewayBeat, GatewayRow};
-use crate::connection::Durability;
-use crate::time::millis;
-use crate::value::values;
 use crate::{Store, StoreError};
 
 /// A gateway without a sign of life for this time is away.
@@ -20,7 +21,7 @@ impl Store {
     /// # Errors
     /// If the operating system provides no random numbers.
     pub fn new_gateway_id() -> Result<String, StoreError> {
-        crate::id::random_id("gw_")
+        database::id::random_id("gw_")
     }
 
     /// Stores a sign of life. `connectors` replaces what the gateway serves, with the time since
@@ -35,39 +36,41 @@ impl Store {
         beat: GatewayBeat,
         connectors: Option<Vec<(ConnectorAtGateway, Duration)>>,
     ) -> Result<bool, StoreError> {
-        self.write(Durability::ProcessKill, move |connection| {
-            let GatewayBeat { id, name, address, version, state, age, calls, jobs, memory_held, memory_limit } = &beat;
-            let known = connection.execute(
-                "UPDATE gateways SET state = $2, seen_at = now_ms(), calls = $3, jobs = $4, memory_held = $5, \
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                let GatewayBeat { id, name, address, version, state, age, calls, jobs, memory_held, memory_limit } =
+                    &beat;
+                let known = connection.execute(
+                    "UPDATE gateways SET state = $2, seen_at = now_ms(), calls = $3, jobs = $4, memory_held = $5, \
                  memory_limit = $6 WHERE id = $1",
-                values![id, *state, *calls, *jobs, *memory_held, *memory_limit],
-            )?;
-            if known == 0 {
-                connection.execute(
-                    "DELETE FROM gateways WHERE name = $1 AND address = $2 OR seen_at < now_ms() - $3",
-                    values![name, address, millis(FORGOTTEN)],
+                    values![id, *state, *calls, *jobs, *memory_held, *memory_limit],
                 )?;
-                connection.execute(
-                    "INSERT INTO gateways (id, name, address, version, state, started_at, seen_at, calls, jobs, \
+                if known == 0 {
+                    connection.execute(
+                        "DELETE FROM gateways WHERE name = $1 AND address = $2 OR seen_at < now_ms() - $3",
+                        values![name, address, millis(FORGOTTEN)],
+                    )?;
+                    connection.execute(
+                        "INSERT INTO gateways (id, name, address, version, state, started_at, seen_at, calls, jobs, \
                      memory_held, memory_limit) VALUES ($1, $2, $3, $4, $5, now_ms() - $6, now_ms(), $7, $8, $9, $10)",
-                    values![
-                        id,
-                        name,
-                        address,
-                        *version,
-                        *state,
-                        millis(*age),
-                        *calls,
-                        *jobs,
-                        *memory_held,
-                        *memory_limit
-                    ],
-                )?;
-            }
-            let Some(connectors) = &connectors else { return Ok(known > 0) };
-            connection.execute("DELETE FROM gateway_connectors WHERE gateway = $1", values![id])?;
-            for (at, age) in connectors {
-                connection.execute(
+                        values![
+                            id,
+                            name,
+                            address,
+                            *version,
+                            *state,
+                            millis(*age),
+                            *calls,
+                            *jobs,
+                            *memory_held,
+                            *memory_limit
+                        ],
+                    )?;
+                }
+                let Some(connectors) = &connectors else { return Ok(known > 0) };
+                connection.execute("DELETE FROM gateway_connectors WHERE gateway = $1", values![id])?;
+                for (at, age) in connectors {
+                    connection.execute(
                     "INSERT INTO gateway_connectors (gateway, connector, version, title, digest, generation, shipped, \
                      about, state, reason, since) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now_ms() - $11)",
                     values![
@@ -84,10 +87,10 @@ impl Store {
                         millis(*age)
                     ],
                 )?;
-            }
-            Ok(true)
-        })
-        .await
+                }
+                Ok(true)
+            })
+            .await
     }
 
     /// Forgets a gateway that has shut down.
@@ -96,10 +99,11 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn forget_gateway(&self, id: &str) -> Result<(), StoreError> {
         let id = id.to_owned();
-        self.write(Durability::ProcessKill, move |connection| {
-            connection.execute("DELETE FROM gateways WHERE id = $1", values![&id]).map(drop)
-        })
-        .await
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                connection.execute("DELETE FROM gateways WHERE id = $1", values![&id]).map(drop)
+            })
+            .await
     }
 
     /// The gateways that are not forgotten, by name.
@@ -107,14 +111,15 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn gateways(&self) -> Result<Vec<GatewayRow>, StoreError> {
-        self.read(|connection| {
-            connection.all(
+        self.database
+            .read(|connection| {
+                connection.all(
                 "SELECT id, name, address, version, state, started_at, seen_at, seen_at < now_ms() - $1, calls, jobs, \
                  memory_held, memory_limit FROM gateways WHERE seen_at >= now_ms() - $2 ORDER BY name, id",
                 values![millis(AWAY), millis(FORGOTTEN)],
             )
-        })
-        .await
+            })
+            .await
     }
 
     /// The versions that the gateways which are not forgotten serve, by connector.
@@ -122,14 +127,15 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn connectors_at_gateways(&self) -> Result<Vec<ConnectorAtGateway>, StoreError> {
-        self.read(|connection| {
-            connection.all(
-                "SELECT gateway, connector, gateway_connectors.version, title, digest, generation, shipped, about, \
+        self.database
+            .read(|connection| {
+                connection.all(
+                    "SELECT gateway, connector, gateway_connectors.version, title, digest, generation, shipped, about, \
                  gateway_connectors.state, reason, since FROM gateway_connectors JOIN gateways ON id = gateway \
                  WHERE seen_at >= now_ms() - $1 ORDER BY connector, name, gateway",
-                values![millis(FORGOTTEN)],
-            )
-        })
-        .await
+                    values![millis(FORGOTTEN)],
+                )
+            })
+            .await
     }
 }

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
+use database::value::{FromRow, Row};
+
 use crate::StoreError;
-use crate::value::{FromRow, Row};
 
 /// A sign of life of a gateway.
 #[derive(Clone, Debug)]

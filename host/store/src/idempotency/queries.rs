@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use database::connection::{Connection, Durability};
+use database::health::Health;
+use database::time::millis;
+use database::value::{FromRow, Row, values};
+
 use super::{IdempotentCall, KeyState, TakenKey};
-use crate::connection::{Connection, Durability};
-use crate::health::Health;
-use crate::time::millis;
-use crate::value::{FromRow, Row, values};
 use crate::{Sealed, Store, StoreError};
 
 /// Time after which the key of a call that was lost is deleted. It is longer than a jump of the
@@ -34,28 +35,29 @@ impl Store {
         lease: Duration,
         keep: Duration,
     ) -> Result<KeyState, StoreError> {
-        let (call, health, quota) = (call.clone(), Arc::clone(&self.health), self.quota);
+        let (call, health, quota) = (call.clone(), Arc::clone(self.database.health()), self.quota);
         // The call may do something that cannot be undone. After a power loss, the key must still
         // say that the call has begun.
-        self.write(Durability::PowerLoss, move |connection| {
-            // The key of a call that runs never expires, however far the clock of the database
-            // jumps.
-            connection.execute(
-                "DELETE FROM idempotency_keys WHERE id = $1 AND expires_at <= now_ms() AND leased_until IS NULL",
-                values![&call.id],
-            )?;
-            let taken: Option<i64> = connection.optional(
-                "INSERT INTO idempotency_keys (id, tenant, fingerprint, leased_until, expires_at)
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                // The key of a call that runs never expires, however far the clock of the database
+                // jumps.
+                connection.execute(
+                    "DELETE FROM idempotency_keys WHERE id = $1 AND expires_at <= now_ms() AND leased_until IS NULL",
+                    values![&call.id],
+                )?;
+                let taken: Option<i64> = connection.optional(
+                    "INSERT INTO idempotency_keys (id, tenant, fingerprint, leased_until, expires_at)
                  VALUES ($1, $2, $3, now_ms() + $4, now_ms() + $5) ON CONFLICT (id) DO NOTHING RETURNING expires_at",
-                values![&call.id, &call.tenant, &call.fingerprint, millis(lease), millis(keep)],
-            )?;
-            if let Some(expires_at) = taken {
-                quota.check(connection, &call.tenant)?;
-                return Ok(KeyState::New(TakenKey { expires_at }));
-            }
-            state(connection, &health, &call, lease)
-        })
-        .await
+                    values![&call.id, &call.tenant, &call.fingerprint, millis(lease), millis(keep)],
+                )?;
+                if let Some(expires_at) = taken {
+                    quota.check(connection, &call.tenant)?;
+                    return Ok(KeyState::New(TakenKey { expires_at }));
+                }
+                state(connection, &health, &call, lease)
+            })
+            .await
     }
 
     /// Extends the lease of a running call to the time `lease` from now.
@@ -64,14 +66,15 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn renew_idempotent(&self, id: &str, lease: Duration) -> Result<(), StoreError> {
         let id = id.to_owned();
-        self.write(Durability::ProcessKill, move |connection| {
-            connection.execute(
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                connection.execute(
                 "UPDATE idempotency_keys SET leased_until = now_ms() + $1 WHERE id = $2 AND leased_until IS NOT NULL",
                 values![millis(lease), &id],
             )?;
-            Ok(())
-        })
-        .await
+                Ok(())
+            })
+            .await
     }
 
     /// Ends a call, and keeps its answer if there is one.
@@ -80,16 +83,17 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn end_idempotent(&self, id: &str, answer: Option<Sealed>) -> Result<(), StoreError> {
         let id = id.to_owned();
-        self.write(Durability::PowerLoss, move |connection| {
-            let (data_key, bytes) = answer.map(|sealed| (sealed.key_id, sealed.bytes)).unzip();
-            connection.execute(
-                "UPDATE idempotency_keys SET leased_until = NULL, data_key = $1, answer = $2
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let (data_key, bytes) = answer.map(|sealed| (sealed.key_id, sealed.bytes)).unzip();
+                connection.execute(
+                    "UPDATE idempotency_keys SET leased_until = NULL, data_key = $1, answer = $2
                  WHERE id = $3 AND leased_until IS NOT NULL",
-                values![data_key, bytes.as_deref(), &id],
-            )?;
-            Ok(())
-        })
-        .await
+                    values![data_key, bytes.as_deref(), &id],
+                )?;
+                Ok(())
+            })
+            .await
     }
 
     /// Releases the key of a call that has done nothing, so that the next call with the key runs.
@@ -100,14 +104,15 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn release_idempotent(&self, id: &str, taken: TakenKey) -> Result<(), StoreError> {
         let id = id.to_owned();
-        self.write(Durability::ProcessKill, move |connection| {
-            connection.execute(
-                "DELETE FROM idempotency_keys WHERE id = $1 AND expires_at = $2 AND leased_until IS NOT NULL",
-                values![&id, taken.expires_at],
-            )?;
-            Ok(())
-        })
-        .await
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                connection.execute(
+                    "DELETE FROM idempotency_keys WHERE id = $1 AND expires_at = $2 AND leased_until IS NOT NULL",
+                    values![&id, taken.expires_at],
+                )?;
+                Ok(())
+            })
+            .await
     }
 
     /// Deletes expired keys, and returns their number.
@@ -115,19 +120,20 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn sweep_idempotency(&self) -> Result<u64, StoreError> {
-        self.write(Durability::ProcessKill, |connection| {
-            connection.execute(
-                "DELETE FROM idempotency_keys WHERE expires_at <= now_ms()
+        self.database
+            .write(Durability::ProcessKill, |connection| {
+                connection.execute(
+                    "DELETE FROM idempotency_keys WHERE expires_at <= now_ms()
                      AND (leased_until IS NULL OR leased_until <= now_ms() - $1)",
-                values![millis(KEEP_LOST)],
-            )
-        })
-        .await
+                    values![millis(KEEP_LOST)],
+                )
+            })
+            .await
     }
 }
 
 /// The state of an existing key. A call whose lease has ended still runs until this process has
-/// seen the lease abandoned ([`crate::health`]): its gateway may be about to store its end.
+/// seen the lease abandoned ([`database::health`]): its gateway may be about to store its end.
 fn state(
     connection: &mut dyn Connection,
     health: &Health,

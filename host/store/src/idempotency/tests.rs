@@ -76,7 +76,7 @@ async fn a_call_whose_gateway_has_died_is_lost(site: Site) {
     let call = call("ann", "k", "{}");
     site.store.begin_idempotent(&call, Duration::ZERO, LONG).await.unwrap();
     assert_eq!(begin(&site, &call).await, KeyState::Running, "its gateway may be about to store the end");
-    site.store.health.pass_grace();
+    site.store.database.health().pass_grace();
     assert_eq!(begin(&site, &call).await, KeyState::Lost);
     site.store.renew_idempotent(&call.id, LONG).await.unwrap();
     assert_eq!(begin(&site, &call).await, KeyState::Running, "the gateway was only slow");
@@ -95,7 +95,7 @@ async fn a_key_whose_call_runs_outlives_a_jump_of_the_clock(site: Site) {
     assert_eq!(site.store.sweep_idempotency().await.unwrap(), 0);
     assert_eq!(begin(&site, &call).await, KeyState::Running);
     site.store.renew_idempotent(&call.id, LONG).await.unwrap();
-    site.store.health.pass_grace();
+    site.store.database.health().pass_grace();
     assert_eq!(begin(&site, &call).await, KeyState::Running);
 }
 

@@ -1,7 +1,8 @@
 //! A call with an idempotency key.
 
+use database::digest::{sha256, sha256_hex};
+
 use crate::Sealed;
-use crate::digest::{sha256, sha256_hex};
 
 /// A call that a caller names with an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]

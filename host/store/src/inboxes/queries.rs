@@ -1,10 +1,11 @@
 //! Adding, finding and deleting inboxes and their secrets.
 
+use database::connection::{Connection, Durability};
+use database::id::random_id;
+use database::value::{FromRow, Row, values};
+
 use super::types::{Inbox, InboxSecret, NewInbox, SecretAdded};
 use crate::audit::{self, Acting, AuditAction};
-use crate::connection::{Connection, Durability};
-use crate::id::random_id;
-use crate::value::{FromRow, Row, values};
 use crate::{Sealed, Store, StoreError};
 
 /// The secrets of an inbox that are valid at the same time.
@@ -24,7 +25,7 @@ impl Store {
     /// answer.
     pub async fn add_inbox(&self, new: NewInbox) -> Result<Inbox, StoreError> {
         let by = Acting::current();
-        self.write(Durability::PowerLoss, move |connection| {
+        self.database.write(Durability::PowerLoss, move |connection| {
             let NewInbox { connector, inbox, tenant, address } = &new;
             let id = random_id("inb_")?;
             let added = connection.execute(
@@ -46,12 +47,14 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn inboxes(&self) -> Result<Vec<Inbox>, StoreError> {
-        self.read(|connection| {
-            let mut inboxes: Vec<Inbox> = connection.all(&format!("SELECT {COLUMNS} FROM inboxes ORDER BY id"), &[])?;
-            inboxes.iter_mut().try_for_each(|inbox| read_secrets(connection, inbox))?;
-            Ok(inboxes)
-        })
-        .await
+        self.database
+            .read(|connection| {
+                let mut inboxes: Vec<Inbox> =
+                    connection.all(&format!("SELECT {COLUMNS} FROM inboxes ORDER BY id"), &[])?;
+                inboxes.iter_mut().try_for_each(|inbox| read_secrets(connection, inbox))?;
+                Ok(inboxes)
+            })
+            .await
     }
 
     /// Returns an inbox.
@@ -60,7 +63,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn inbox(&self, id: &str) -> Result<Option<Inbox>, StoreError> {
         let id = id.to_owned();
-        self.read(move |connection| find(connection, "id", &id)).await
+        self.database.read(move |connection| find(connection, "id", &id)).await
     }
 
     /// Returns the inbox with an address.
@@ -69,7 +72,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn inbox_at(&self, address: &str) -> Result<Option<Inbox>, StoreError> {
         let address = address.to_owned();
-        self.read(move |connection| find(connection, "address", &address)).await
+        self.database.read(move |connection| find(connection, "address", &address)).await
     }
 
     /// Deletes an inbox. Returns `false` if there is none.
@@ -78,15 +81,16 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn delete_inbox(&self, id: &str) -> Result<bool, StoreError> {
         let (id, by) = (id.to_owned(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| {
-            let deleted: Option<(String, String, String)> = connection
-                .optional("DELETE FROM inboxes WHERE id = $1 RETURNING tenant, connector, inbox", values![&id])?;
-            let Some((tenant, connector, name)) = deleted else { return Ok(false) };
-            wake_subscriptions(connection, &connector, &name)?;
-            audit::note(connection, &by, AuditAction::InboxDeleted, &id, &tenant, "")?;
-            Ok(true)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let deleted: Option<(String, String, String)> = connection
+                    .optional("DELETE FROM inboxes WHERE id = $1 RETURNING tenant, connector, inbox", values![&id])?;
+                let Some((tenant, connector, name)) = deleted else { return Ok(false) };
+                wake_subscriptions(connection, &connector, &name)?;
+                audit::note(connection, &by, AuditAction::InboxDeleted, &id, &tenant, "")?;
+                Ok(true)
+            })
+            .await
     }
 
     /// Adds a secret to an inbox.
@@ -95,27 +99,29 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn add_inbox_secret(&self, inbox: &str, id: &str, secret: Sealed) -> Result<SecretAdded, StoreError> {
         let (inbox, id, by) = (inbox.to_owned(), id.to_owned(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| {
-            // Locks the row, so that two secrets are not added at the same time.
-            let found: Option<(String, String, String)> = connection.optional(
-                "UPDATE inboxes SET address = address WHERE id = $1 RETURNING tenant, connector, inbox",
-                values![&inbox],
-            )?;
-            let Some((tenant, connector, name)) = found else { return Ok(SecretAdded::Unknown) };
-            let known: u64 = connection.one("SELECT count(*) FROM inbox_secrets WHERE inbox = $1", values![&inbox])?;
-            if known >= MAX_SECRETS {
-                return Ok(SecretAdded::Full);
-            }
-            connection.execute(
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                // Locks the row, so that two secrets are not added at the same time.
+                let found: Option<(String, String, String)> = connection.optional(
+                    "UPDATE inboxes SET address = address WHERE id = $1 RETURNING tenant, connector, inbox",
+                    values![&inbox],
+                )?;
+                let Some((tenant, connector, name)) = found else { return Ok(SecretAdded::Unknown) };
+                let known: u64 =
+                    connection.one("SELECT count(*) FROM inbox_secrets WHERE inbox = $1", values![&inbox])?;
+                if known >= MAX_SECRETS {
+                    return Ok(SecretAdded::Full);
+                }
+                connection.execute(
                 "INSERT INTO inbox_secrets (id, inbox, created_at, data_key, secret) VALUES ($1, $2, now_ms(), $3, $4)",
                 values![&id, &inbox, &secret.key_id, &secret.bytes],
             )?;
-            // Subscriptions that have waited for the secret continue.
-            wake_subscriptions(connection, &connector, &name)?;
-            audit::note(connection, &by, AuditAction::InboxSecretAdded, &inbox, &tenant, &id)?;
-            Ok(SecretAdded::Added)
-        })
-        .await
+                // Subscriptions that have waited for the secret continue.
+                wake_subscriptions(connection, &connector, &name)?;
+                audit::note(connection, &by, AuditAction::InboxSecretAdded, &inbox, &tenant, &id)?;
+                Ok(SecretAdded::Added)
+            })
+            .await
     }
 
     /// Deletes a secret of an inbox. Returns `false` if it has none with this id.
@@ -124,16 +130,17 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn delete_inbox_secret(&self, inbox: &str, id: &str) -> Result<bool, StoreError> {
         let (inbox, id, by) = (inbox.to_owned(), id.to_owned(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| {
-            let deleted =
-                connection.execute("DELETE FROM inbox_secrets WHERE inbox = $1 AND id = $2", values![&inbox, &id])?;
-            if deleted > 0 {
-                let tenant: String = connection.one("SELECT tenant FROM inboxes WHERE id = $1", values![&inbox])?;
-                audit::note(connection, &by, AuditAction::InboxSecretRemoved, &inbox, &tenant, &id)?;
-            }
-            Ok(deleted > 0)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let deleted = connection
+                    .execute("DELETE FROM inbox_secrets WHERE inbox = $1 AND id = $2", values![&inbox, &id])?;
+                if deleted > 0 {
+                    let tenant: String = connection.one("SELECT tenant FROM inboxes WHERE id = $1", values![&inbox])?;
+                    audit::note(connection, &by, AuditAction::InboxSecretRemoved, &inbox, &tenant, &id)?;
+                }
+                Ok(deleted > 0)
+            })
+            .await
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use database::conditions::Conditions;
+use database::connection::Durability;
+use database::time::millis;
+use database::value::values;
+
 use super::types::{HookRequest, HookRequestFilter, RecordedHookRequest};
-use crate::conditions::Conditions;
-use crate::connection::Durability;
-use crate::time::millis;
-use crate::value::values;
 use crate::{Store, StoreError};
 
 /// Requests that one transaction deletes, so that it does not delay other writes.
@@ -18,7 +19,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn add_hook_requests(&self, requests: Vec<(Duration, HookRequest)>) -> Result<(), StoreError> {
-        self.write(Durability::ProcessKill, move |connection| {
+        self.database.write(Durability::ProcessKill, move |connection| {
             for (age, request) in &requests {
                 let HookRequest { gateway, address, connector, outcome, reason, kind, events, ms, bytes, remote } =
                     request;
@@ -57,25 +58,26 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn hook_requests(&self, filter: HookRequestFilter) -> Result<Vec<RecordedHookRequest>, StoreError> {
-        self.read(move |connection| {
-            let HookRequestFilter { address, connector, outcome, since, until, before, limit } = filter;
-            let mut conditions = Conditions::with_limit(limit);
-            for (column, value) in [("address", address), ("connector", connector), ("outcome", outcome)] {
-                conditions.equal(column, value);
-            }
-            conditions.compare("at >=", since);
-            conditions.compare("at <", until);
-            conditions.after("at, number", before);
-            let (clause, values) = conditions.finish();
-            connection.all(
-                &format!(
+        self.database
+            .read(move |connection| {
+                let HookRequestFilter { address, connector, outcome, since, until, before, limit } = filter;
+                let mut conditions = Conditions::with_limit(limit);
+                for (column, value) in [("address", address), ("connector", connector), ("outcome", outcome)] {
+                    conditions.equal(column, value);
+                }
+                conditions.compare("at >=", since);
+                conditions.compare("at <", until);
+                conditions.after("at, number", before);
+                let (clause, values) = conditions.finish();
+                connection.all(
+                    &format!(
                     "SELECT number, at, gateway, address, connector, outcome, reason, kind, events, ms, bytes, remote
                      FROM hook_requests {clause} ORDER BY at DESC, number DESC LIMIT $1"
                 ),
-                &values,
-            )
-        })
-        .await
+                    &values,
+                )
+            })
+            .await
     }
 
     /// Deletes requests of services that are older than `kept_for`.
@@ -84,7 +86,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn sweep_hook_requests(&self, kept_for: Duration) -> Result<(), StoreError> {
         let sweep = || {
-            self.write(Durability::ProcessKill, move |connection| {
+            self.database.write(Durability::ProcessKill, move |connection| {
                 connection.execute(
                     "DELETE FROM hook_requests WHERE number IN
                          (SELECT number FROM hook_requests WHERE at <= now_ms() - $1 LIMIT $2)",

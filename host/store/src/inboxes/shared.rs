@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
+use database::connection::Durability;
+use database::time::millis;
+use database::value::values;
+
 use super::types::SharedNotification;
-use crate::connection::Durability;
-use crate::time::millis;
 use crate::triggers::{NewEvent, insert_told_events};
-use crate::value::values;
 use crate::vault::Vault;
 use crate::{Store, StoreError, StoredPush};
 
@@ -23,6 +24,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<SharedNotification>, StoreError> {
         let is_any_due: bool = self
+            .database
             .read(|connection| {
                 connection.one("SELECT EXISTS (SELECT 1 FROM shared_notifications WHERE due_at <= now_ms())", &[])
             })
@@ -30,18 +32,19 @@ impl Store {
         if !is_any_due {
             return Ok(Vec::new());
         }
-        self.write(Durability::PowerLoss, move |connection| {
-            connection.all(
-                &format!(
-                    "UPDATE shared_notifications SET due_at = now_ms() + $1, attempts = attempts + 1 WHERE id IN
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                connection.all(
+                    &format!(
+                        "UPDATE shared_notifications SET due_at = now_ms() + $1, attempts = attempts + 1 WHERE id IN
                          (SELECT id FROM shared_notifications WHERE due_at <= now_ms() ORDER BY due_at LIMIT $2 {})
                      RETURNING id, inbox, data_key, body, attempts",
-                    connection.skip_locked()
-                ),
-                values![millis(life), limit],
-            )
-        })
-        .await
+                        connection.skip_locked()
+                    ),
+                    values![millis(life), limit],
+                )
+            })
+            .await
     }
 
     /// Stores the events of a notification for the accounts that see it, and forgets it. An event
@@ -58,10 +61,11 @@ impl Store {
         max_pending: u64,
     ) -> Result<StoredPush, StoreError> {
         let (id, vault, quota) = (id.to_owned(), vault.clone(), self.quota);
-        self.write(Durability::PowerLoss, move |connection| {
-            connection.execute("DELETE FROM shared_notifications WHERE id = $1", values![&id])?;
-            insert_told_events(connection, &vault, events, (quota, max_pending))
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                connection.execute("DELETE FROM shared_notifications WHERE id = $1", values![&id])?;
+                insert_told_events(connection, &vault, events, (quota, max_pending))
+            })
+            .await
     }
 }

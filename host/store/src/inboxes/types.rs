@@ -2,8 +2,9 @@
 
 use std::time::SystemTime;
 
-use crate::id::random_id;
-use crate::value::{FromRow, Row};
+use database::id::random_id;
+use database::value::{FromRow, Row};
+
 use crate::{Sealed, StoreError};
 
 /// An inbox to be stored.

@@ -1,8 +1,9 @@
 //! The address of an account, as a column has it.
 
+use database::value::Row;
+
 use super::AccountAddress;
 use crate::StoreError;
-use crate::value::Row;
 
 /// An address as its column has it: a JSON object.
 pub(crate) fn text_of_address(address: &AccountAddress) -> String {

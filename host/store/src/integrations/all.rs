@@ -5,11 +5,12 @@
 
 use std::time::SystemTime;
 
+use database::conditions::Conditions;
+use database::connection::Connection;
+use database::value::values;
+
 use super::queries::select;
 use super::{AnyIntegrationFilter, Integration, Status};
-use crate::conditions::Conditions;
-use crate::connection::Connection;
-use crate::value::values;
 use crate::{Store, StoreError};
 
 /// The condition of integrations whose refresh was due, and was not done, at the time that follows.
@@ -30,7 +31,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn all_integrations(&self, filter: AnyIntegrationFilter) -> Result<Vec<Integration>, StoreError> {
-        self.read(move |connection| {
+        self.database.read(move |connection| {
             let status = filter.status;
             match status {
                 None => page(connection, &filter, ""),

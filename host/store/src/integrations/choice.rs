@@ -3,10 +3,11 @@
 //! Every statement reads a limited number of rows by an index, so that a call of an application
 //! with many users costs no more than one with few.
 
+use database::connection::Connection;
+use database::value::values;
+
 use super::queries::{find_integration, select};
 use super::{AuthType, Choice, Holder, Integration};
-use crate::connection::Connection;
-use crate::value::values;
 use crate::{Store, StoreError};
 
 /// Maximum number of identifiers that are offered to a caller that has to name one.
@@ -25,22 +26,23 @@ impl Store {
         named: Option<&str>,
     ) -> Result<Choice, StoreError> {
         let (holder, named) = (holder.clone(), named.map(str::to_owned));
-        self.read(move |connection| {
-            let chosen = match &named {
-                Some(named) => {
-                    find_integration(connection, &holder, named)?.filter(|found| found.auth_type == auth_type)
-                }
-                None => match selected(connection, &holder, auth_type)? {
-                    Some(selected) => Some(selected),
-                    None => only(connection, &holder, auth_type)?,
-                },
-            };
-            Ok(match chosen {
-                Some(chosen) => Choice::One(Box::new(chosen)),
-                None => Choice::Open { candidates: candidates(connection, &holder, auth_type)? },
+        self.database
+            .read(move |connection| {
+                let chosen = match &named {
+                    Some(named) => {
+                        find_integration(connection, &holder, named)?.filter(|found| found.auth_type == auth_type)
+                    }
+                    None => match selected(connection, &holder, auth_type)? {
+                        Some(selected) => Some(selected),
+                        None => only(connection, &holder, auth_type)?,
+                    },
+                };
+                Ok(match chosen {
+                    Some(chosen) => Choice::One(Box::new(chosen)),
+                    None => Choice::Open { candidates: candidates(connection, &holder, auth_type)? },
+                })
             })
-        })
-        .await
+            .await
     }
 }
 
@@ -144,6 +146,7 @@ mod tests {
         for (sql, index) in plans {
             let plan: String = site
                 .store
+                .database
                 .read(move |connection| {
                     let mut row = connection.query(&sql, &[])?.remove(0);
                     // The number of the step, of its parent, and of nothing.

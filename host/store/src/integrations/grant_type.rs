@@ -1,7 +1,8 @@
 //! The credentials of accounts from which the gateway gets access tokens.
 
+use database::value::{FromValue, Value};
+
 use super::Integration;
-use crate::value::{FromValue, Value};
 
 /// The kind of credentials that an account brought, and from which the gateway gets its access
 /// tokens.

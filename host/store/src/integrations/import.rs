@@ -1,10 +1,11 @@
 //! Importing integrations of other systems.
 
+use database::connection::{Connection, Durability};
+use database::value::values;
+
 use super::queries::{note, upsert_integration};
 use super::{Connected, Holder};
 use crate::audit::{Acting, AuditAction};
-use crate::connection::{Connection, Durability};
-use crate::value::values;
 use crate::{Store, StoreError};
 
 /// An account to import.
@@ -49,10 +50,11 @@ impl Store {
         replaces: bool,
     ) -> Result<Vec<Imported>, StoreError> {
         let by = Acting::current();
-        self.write(Durability::PowerLoss, move |connection| {
-            imports.iter().map(|import| import_one(connection, &by, import, replaces)).collect()
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                imports.iter().map(|import| import_one(connection, &by, import, replaces)).collect()
+            })
+            .await
     }
 }
 

@@ -1,10 +1,11 @@
 //! Labels: texts that callers gave integrations.
 
+use database::connection::Durability;
+use database::value::{Row, values};
+
 use super::queries::{COLUMNS, note};
 use super::{Holder, Integration, Labels};
 use crate::audit::{Acting, AuditAction};
-use crate::connection::Durability;
-use crate::value::{Row, values};
 use crate::{Store, StoreError};
 
 impl Store {
@@ -21,23 +22,24 @@ impl Store {
     ) -> Result<Option<Integration>, StoreError> {
         let (holder, user_identifier, by) = (holder.clone(), user_identifier.to_owned(), Acting::current());
         let (labels, quota) = (text_of_labels(labels), self.quota);
-        self.write(Durability::PowerLoss, move |connection| {
-            quota.check(connection, &holder.tenant)?;
-            // The version stays, because it is the one of the details: a refresh that runs now must
-            // still store its tokens.
-            let labelled: Option<Integration> = connection.optional(
-                &format!(
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                quota.check(connection, &holder.tenant)?;
+                // The version stays, because it is the one of the details: a refresh that runs now must
+                // still store its tokens.
+                let labelled: Option<Integration> = connection.optional(
+                    &format!(
                     "UPDATE integrations SET labels = $1, updated_at = now_ms()
                      WHERE tenant = $2 AND subject = $3 AND connector = $4 AND user_identifier = $5 RETURNING {COLUMNS}"
                 ),
-                values![&labels, &holder.tenant, &holder.subject, &holder.connector, &user_identifier],
-            )?;
-            if let Some(labelled) = &labelled {
-                note(connection, &by, AuditAction::IntegrationLabelled, labelled)?;
-            }
-            Ok(labelled)
-        })
-        .await
+                    values![&labels, &holder.tenant, &holder.subject, &holder.connector, &user_identifier],
+                )?;
+                if let Some(labelled) = &labelled {
+                    note(connection, &by, AuditAction::IntegrationLabelled, labelled)?;
+                }
+                Ok(labelled)
+            })
+            .await
     }
 }
 

@@ -7,14 +7,15 @@
 //! worker cannot overwrite the tokens of its successor.
 //!
 //! The clock of the database says when a lease ends, but it does not give the lease to another
-//! process: see [`crate::health`].
+//! process: see [`database::health`].
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crate::connection::Durability;
-use crate::time::millis;
-use crate::value::values;
+use database::connection::Durability;
+use database::time::millis;
+use database::value::values;
+
 use crate::{Store, StoreError};
 
 impl Store {
@@ -24,19 +25,20 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn due_for_refresh(&self, now: SystemTime, limit: u32) -> Result<Vec<String>, StoreError> {
-        self.read(move |connection| {
-            // SQLite prepares a statement again each time its limit is bound.
-            connection.all(
-                &format!(
-                    "SELECT id FROM integrations
+        self.database
+            .read(move |connection| {
+                // SQLite prepares a statement again each time its limit is bound.
+                connection.all(
+                    &format!(
+                        "SELECT id FROM integrations
                      WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at <= $1
                          AND (leased_until IS NULL OR leased_until <= now_ms())
                      ORDER BY next_refresh_at LIMIT {limit}"
-                ),
-                values![now],
-            )
-        })
-        .await
+                    ),
+                    values![now],
+                )
+            })
+            .await
     }
 
     /// Returns the ids of active integrations whose tokens have expired at `now` and that no
@@ -45,17 +47,18 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn ended_without_refresh(&self, now: SystemTime, limit: u32) -> Result<Vec<String>, StoreError> {
-        self.read(move |connection| {
-            connection.all(
-                &format!(
-                    "SELECT id FROM integrations
+        self.database
+            .read(move |connection| {
+                connection.all(
+                    &format!(
+                        "SELECT id FROM integrations
                      WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at IS NULL AND expires_at <= $1
                      ORDER BY expires_at LIMIT {limit}"
-                ),
-                values![now],
-            )
-        })
-        .await
+                    ),
+                    values![now],
+                )
+            })
+            .await
     }
 
     /// Takes the lease of an integration for the time `life`, by the clock of the database, and
@@ -63,40 +66,41 @@ impl Store {
     /// integration.
     ///
     /// A lease that has ended without a release is taken over once this process has seen it
-    /// abandoned ([`crate::health`]). So callers repeat the call.
+    /// abandoned ([`database::health`]). So callers repeat the call.
     ///
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn lease_refresh(&self, id: &str, life: Duration) -> Result<Option<i64>, StoreError> {
-        let (id, health) = (id.to_owned(), Arc::clone(&self.health));
+        let (id, health) = (id.to_owned(), Arc::clone(self.database.health()));
         // A database server may lose its power while the worker continues. Its lease must then not
         // be given to another one.
-        self.write(Durability::PowerLoss, move |connection| {
-            let taken = connection.optional(
-                "UPDATE integrations SET fence = fence + 1, leased_until = now_ms() + $1
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let taken = connection.optional(
+                    "UPDATE integrations SET fence = fence + 1, leased_until = now_ms() + $1
                  WHERE id = $2 AND leased_until IS NULL RETURNING fence",
-                values![millis(life), &id],
-            )?;
-            if taken.is_some() {
-                return Ok(taken);
-            }
-            // A lease that would last longer than any is the trace of a clock that was set back.
-            let ended: Option<(i64, i64)> = connection.optional(
-                "SELECT fence, leased_until FROM integrations
+                    values![millis(life), &id],
+                )?;
+                if taken.is_some() {
+                    return Ok(taken);
+                }
+                // A lease that would last longer than any is the trace of a clock that was set back.
+                let ended: Option<(i64, i64)> = connection.optional(
+                    "SELECT fence, leased_until FROM integrations
                  WHERE id = $1 AND (leased_until <= now_ms() OR leased_until > now_ms() + $2)",
-                values![&id, millis(life)],
-            )?;
-            let Some((fence, leased_until)) = ended else { return Ok(None) };
-            if !health.is_abandoned(&id, fence, leased_until) {
-                return Ok(None);
-            }
-            connection.optional(
-                "UPDATE integrations SET fence = fence + 1, leased_until = now_ms() + $1
+                    values![&id, millis(life)],
+                )?;
+                let Some((fence, leased_until)) = ended else { return Ok(None) };
+                if !health.is_abandoned(&id, fence, leased_until) {
+                    return Ok(None);
+                }
+                connection.optional(
+                    "UPDATE integrations SET fence = fence + 1, leased_until = now_ms() + $1
                  WHERE id = $2 AND fence = $3 AND leased_until = $4 RETURNING fence",
-                values![millis(life), &id, fence, leased_until],
-            )
-        })
-        .await
+                    values![millis(life), &id, fence, leased_until],
+                )
+            })
+            .await
     }
 
     /// Extends a lease to the time `life` from now. Does nothing if it was released, or if another
@@ -106,15 +110,16 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn renew_refresh(&self, id: &str, fence: i64, life: Duration) -> Result<(), StoreError> {
         let id = id.to_owned();
-        self.write(Durability::ProcessKill, move |connection| {
-            connection.execute(
-                "UPDATE integrations SET leased_until = now_ms() + $1
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                connection.execute(
+                    "UPDATE integrations SET leased_until = now_ms() + $1
                  WHERE id = $2 AND fence = $3 AND leased_until IS NOT NULL",
-                values![millis(life), &id, fence],
-            )?;
-            Ok(())
-        })
-        .await
+                    values![millis(life), &id, fence],
+                )?;
+                Ok(())
+            })
+            .await
     }
 
     /// Releases a lease. Does nothing if another worker has taken the lease since.
@@ -123,14 +128,15 @@ impl Store {
     /// Fails if the database does not answer. The lease then expires.
     pub async fn release_refresh(&self, id: &str, fence: i64) -> Result<(), StoreError> {
         let id = id.to_owned();
-        self.write(Durability::ProcessKill, move |connection| {
-            connection.execute(
-                "UPDATE integrations SET leased_until = NULL WHERE id = $1 AND fence = $2",
-                values![&id, fence],
-            )?;
-            Ok(())
-        })
-        .await
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                connection.execute(
+                    "UPDATE integrations SET leased_until = NULL WHERE id = $1 AND fence = $2",
+                    values![&id, fence],
+                )?;
+                Ok(())
+            })
+            .await
     }
 }
 
@@ -229,7 +235,7 @@ mod tests {
     /// Takes over a lease that has ended, as a process does that has seen it ended for long enough.
     async fn take_over(store: &Store, id: &str, life: Duration) -> Option<i64> {
         assert_eq!(store.lease_refresh(id, life).await.unwrap(), None);
-        store.health.pass_grace();
+        store.database.health().pass_grace();
         store.lease_refresh(id, life).await.unwrap()
     }
 
@@ -238,8 +244,8 @@ mod tests {
         let id = connect(store, "ann").await.id;
         let fence = store.lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
         assert_eq!(other.lease_refresh(&id, Duration::ZERO).await.unwrap(), None);
-        other.health.pass_grace();
-        let failing = other.read(|connection| connection.query("SELECT nothing FROM nowhere", &[]).map(drop));
+        other.database.health().pass_grace();
+        let failing = other.database.read(|connection| connection.query("SELECT nothing FROM nowhere", &[]).map(drop));
         assert!(failing.await.unwrap_err().is_failure());
         assert_eq!(take_over(&other, &id, Duration::ZERO).await, Some(fence + 1), "the failure began the time again");
         store.release_refresh(&id, fence + 1).await.unwrap();
@@ -253,7 +259,7 @@ mod tests {
         assert_eq!(other.lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), None);
         tokio::time::sleep(Duration::from_millis(2)).await;
         store.renew_refresh(&id, fence, Duration::ZERO).await.unwrap();
-        other.health.pass_grace();
+        other.database.health().pass_grace();
         assert_eq!(other.lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), None);
         // The clock of the database is set back by an hour.
         store.renew_refresh(&id, fence, Duration::from_secs(3600)).await.unwrap();

@@ -2,14 +2,15 @@
 
 use std::time::SystemTime;
 
+use database::connection::{Connection, Durability};
+use database::id::random_id;
+use database::value::{FromRow, FromValue, Row, Value, values};
+
 use super::address::{read_address, text_of_address};
 use super::labels::{read_labels, text_of_label, text_of_labels};
 use super::{Account, AuthType, Connected, Details, GrantType, Holder, Integration, IntegrationFilter};
 use crate::audit::{self, Acting, AuditAction};
-use crate::connection::{Connection, Durability};
-use crate::id::random_id;
 use crate::pending_grants::insert_grant;
-use crate::value::{FromRow, FromValue, Row, Value, values};
 use crate::{NewDelivery, PendingGrant, Sealed, Store, StoreError, caps, storage, webhooks};
 
 /// The columns of an [`Integration`], in the order in which they are read.
@@ -64,13 +65,14 @@ impl Store {
         replaced: Option<PendingGrant>,
     ) -> Result<Integration, StoreError> {
         let (holder, user_identifier, by) = (holder.clone(), user_identifier.to_owned(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| {
-            replaced.iter().try_for_each(|replaced| insert_grant(connection, replaced))?;
-            let integration = upsert_integration(connection, &holder, &user_identifier, &connected, &deliveries)?;
-            note(connection, &by, AuditAction::IntegrationConnected, &integration)?;
-            Ok(integration)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                replaced.iter().try_for_each(|replaced| insert_grant(connection, replaced))?;
+                let integration = upsert_integration(connection, &holder, &user_identifier, &connected, &deliveries)?;
+                note(connection, &by, AuditAction::IntegrationConnected, &integration)?;
+                Ok(integration)
+            })
+            .await
     }
 
     /// Returns the integration that a holder has under a `user_identifier`, if there is one.
@@ -79,7 +81,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn integration(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, StoreError> {
         let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
-        self.read(move |connection| find_integration(connection, &holder, &user_identifier)).await
+        self.database.read(move |connection| find_integration(connection, &holder, &user_identifier)).await
     }
 
     /// Returns the integration with an id, if there is one.
@@ -88,7 +90,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn integration_by_id(&self, id: &str) -> Result<Option<Integration>, StoreError> {
         let id = id.to_owned();
-        self.read(move |connection| connection.optional(&select("WHERE id = $1"), values![&id])).await
+        self.database.read(move |connection| connection.optional(&select("WHERE id = $1"), values![&id])).await
     }
 
     /// Returns all integrations of a holder, the oldest first. A holder may have so many that only
@@ -96,13 +98,14 @@ impl Store {
     #[cfg(test)]
     pub(crate) async fn integrations_of(&self, holder: &Holder) -> Result<Vec<Integration>, StoreError> {
         let holder = holder.clone();
-        self.read(move |connection| {
-            connection.all(
-                &select("WHERE tenant = $1 AND subject = $2 AND connector = $3 ORDER BY created_at, id"),
-                values![&holder.tenant, &holder.subject, &holder.connector],
-            )
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                connection.all(
+                    &select("WHERE tenant = $1 AND subject = $2 AND connector = $3 ORDER BY created_at, id"),
+                    values![&holder.tenant, &holder.subject, &holder.connector],
+                )
+            })
+            .await
     }
 
     /// Returns a page of a user's integrations with any connector, in the order of connectors and
@@ -117,28 +120,29 @@ impl Store {
         filter: IntegrationFilter,
     ) -> Result<Vec<Integration>, StoreError> {
         let (tenant, subject) = (tenant.to_owned(), subject.to_owned());
-        self.read(move |connection| {
-            let (connector, user_identifier) = filter.after.unwrap_or_default();
-            let mut condition =
-                "WHERE tenant = $1 AND subject = $2 AND (connector, user_identifier) > ($3, $4)".to_owned();
-            let mut values = values![&tenant, &subject, &connector, &user_identifier, filter.limit].to_vec();
-            if let Some(connector) = &filter.connector {
-                values.push(connector.into());
-                condition += &format!(" AND connector = ${}", values.len());
-            }
-            if let Some(status) = filter.status {
-                values.push(status.name().into());
-                condition += &format!(" AND {STATUS_NOW} = ${}", values.len());
-            }
-            for (name, value) in &filter.labels {
-                // The members of the column are written in one way, so each of them is a part of it.
-                // `replace` distinguishes upper and lower case on both databases, other than `LIKE`.
-                values.push(text_of_label(name, value).into());
-                condition += &format!(" AND replace(labels, ${}, '') <> labels", values.len());
-            }
-            connection.all(&select(&format!("{condition} ORDER BY connector, user_identifier LIMIT $5")), &values)
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                let (connector, user_identifier) = filter.after.unwrap_or_default();
+                let mut condition =
+                    "WHERE tenant = $1 AND subject = $2 AND (connector, user_identifier) > ($3, $4)".to_owned();
+                let mut values = values![&tenant, &subject, &connector, &user_identifier, filter.limit].to_vec();
+                if let Some(connector) = &filter.connector {
+                    values.push(connector.into());
+                    condition += &format!(" AND connector = ${}", values.len());
+                }
+                if let Some(status) = filter.status {
+                    values.push(status.name().into());
+                    condition += &format!(" AND {STATUS_NOW} = ${}", values.len());
+                }
+                for (name, value) in &filter.labels {
+                    // The members of the column are written in one way, so each of them is a part of it.
+                    // `replace` distinguishes upper and lower case on both databases, other than `LIKE`.
+                    values.push(text_of_label(name, value).into());
+                    condition += &format!(" AND replace(labels, ${}, '') <> labels", values.len());
+                }
+                connection.all(&select(&format!("{condition} ORDER BY connector, user_identifier LIMIT $5")), &values)
+            })
+            .await
     }
 
     /// Selects an integration for calls that name no integration, instead of the previously
@@ -153,11 +157,12 @@ impl Store {
     ) -> Result<Option<Integration>, StoreError> {
         let (holder, user_identifier, by) = (holder.clone(), user_identifier.to_owned(), Acting::current());
         let quota = self.quota;
-        self.write(Durability::PowerLoss, move |connection| {
-            quota.check(connection, &holder.tenant)?;
-            select_one(connection, &by, &holder, &user_identifier)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                quota.check(connection, &holder.tenant)?;
+                select_one(connection, &by, &holder, &user_identifier)
+            })
+            .await
     }
 
     /// Writes the details, and stores the `deliveries` of webhooks about it. Returns `None` and
@@ -173,14 +178,17 @@ impl Store {
         deliveries: Vec<NewDelivery>,
     ) -> Result<Option<Integration>, StoreError> {
         let id = id.to_owned();
-        self.write(Durability::PowerLoss, move |connection| {
-            let written = connection.optional(
-                &format!("UPDATE integrations SET {SET_DETAILS} WHERE id = $14 AND version = $15 RETURNING {COLUMNS}"),
-                &with_details(&details, values![&id, expected_version]),
-            )?;
-            store_deliveries_if_written(connection, written, &deliveries)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let written = connection.optional(
+                    &format!(
+                        "UPDATE integrations SET {SET_DETAILS} WHERE id = $14 AND version = $15 RETURNING {COLUMNS}"
+                    ),
+                    &with_details(&details, values![&id, expected_version]),
+                )?;
+                store_deliveries_if_written(connection, written, &deliveries)
+            })
+            .await
     }
 
     /// As [`Store::update_integration`], for the worker that has the lease with this fence.
@@ -198,20 +206,23 @@ impl Store {
         deliveries: Vec<NewDelivery>,
     ) -> Result<Option<Integration>, StoreError> {
         let (id, by) = (id.to_owned(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| {
-            let written: Option<Integration> = connection.optional(
-                &format!(
-                    "UPDATE integrations SET {SET_DETAILS}, leased_until = NULL
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let written: Option<Integration> = connection.optional(
+                    &format!(
+                        "UPDATE integrations SET {SET_DETAILS}, leased_until = NULL
                      WHERE id = $14 AND version = $15 AND fence = $16 RETURNING {COLUMNS}"
-                ),
-                &with_details(&details, values![&id, expected_version, fence]),
-            )?;
-            if let Some(written) = written.as_ref().filter(|written| by.renews() && written.details.reason.is_none()) {
-                note(connection, &by, AuditAction::IntegrationRenewed, written)?;
-            }
-            store_deliveries_if_written(connection, written, &deliveries)
-        })
-        .await
+                    ),
+                    &with_details(&details, values![&id, expected_version, fence]),
+                )?;
+                if let Some(written) =
+                    written.as_ref().filter(|written| by.renews() && written.details.reason.is_none())
+                {
+                    note(connection, &by, AuditAction::IntegrationRenewed, written)?;
+                }
+                store_deliveries_if_written(connection, written, &deliveries)
+            })
+            .await
     }
 
     /// Deletes an integration and the values that its connector stored for it, and stores the
@@ -227,18 +238,19 @@ impl Store {
         deliveries: Vec<NewDelivery>,
     ) -> Result<bool, StoreError> {
         let (id, by) = (id.to_owned(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| {
-            let deleted: Option<Integration> = connection.optional(
-                &format!("DELETE FROM integrations WHERE id = $1 AND version = $2 RETURNING {COLUMNS}"),
-                values![&id, version],
-            )?;
-            let Some(deleted) = deleted else { return Ok(false) };
-            note(connection, &by, AuditAction::IntegrationDeleted, &deleted)?;
-            storage::clear_values(connection, &deleted.holder.connector, &id)?;
-            webhooks::insert_deliveries(connection, &deliveries)?;
-            Ok(true)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let deleted: Option<Integration> = connection.optional(
+                    &format!("DELETE FROM integrations WHERE id = $1 AND version = $2 RETURNING {COLUMNS}"),
+                    values![&id, version],
+                )?;
+                let Some(deleted) = deleted else { return Ok(false) };
+                note(connection, &by, AuditAction::IntegrationDeleted, &deleted)?;
+                storage::clear_values(connection, &deleted.holder.connector, &id)?;
+                webhooks::insert_deliveries(connection, &deliveries)?;
+                Ok(true)
+            })
+            .await
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
+use database::connection::Durability;
+use database::value::values;
+
 use super::*;
-use crate::connection::Durability;
 use crate::testing::{Site, connect, data_key, details, holder, on_every_database, sealed};
-use crate::value::values;
 use crate::{StorageScope, Store};
 
 on_every_database!(
@@ -72,7 +73,7 @@ async fn another_account_under_the_same_user_identifier_does_not_see_the_stored_
 
 /// Stores this many integrations of a user, or of the tenant itself if `subject` is empty.
 async fn fill(store: &Store, subject: &'static str, rows: u64) {
-    let filling = store.write(Durability::ProcessKill, move |connection| {
+    let filling = store.database.write(Durability::ProcessKill, move |connection| {
         connection.execute(
             "INSERT INTO integrations (id, tenant, subject, connector, user_identifier, auth_type, created_at, updated_at,
                  status, scopes)

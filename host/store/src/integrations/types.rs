@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::SystemTime;
 
+use database::value::{FromValue, Value};
+
 use super::grant_type::GrantType;
 use crate::Sealed;
-use crate::value::{FromValue, Value};
 
 /// Texts that a caller gave an integration, by name.
 pub type Labels = BTreeMap<String, String>;

@@ -1,12 +1,13 @@
 //! Adding, finding, ending and deleting jobs.
 
+use database::conditions::Conditions;
+use database::connection::{Connection, Durability};
+use database::value::{FromRow, Row, values};
+
 use super::types::COLUMNS;
 use super::{AnyJobFilter, Ended, Job, JobFilter, JobStatus, JobValue, NewJob};
 use crate::audit::{self, Acting, AuditAction};
-use crate::conditions::Conditions;
-use crate::connection::{Connection, Durability};
 use crate::integrations::read_sealed;
-use crate::value::{FromRow, Row, values};
 use crate::{Sealed, Store, StoreError, webhooks};
 
 /// Jobs that one transaction deletes, so that it does not delay other writes.
@@ -20,7 +21,7 @@ impl Store {
     /// Fails with [`StoreError::TooManyJobs`] over the limit, or if the database does not answer.
     pub async fn add_job(&self, job: NewJob, max_pending: u64) -> Result<(), StoreError> {
         let quota = self.quota;
-        self.write(Durability::PowerLoss, move |connection| {
+        self.database.write(Durability::PowerLoss, move |connection| {
             let pending: u64 = connection
                 .one("SELECT count(*) FROM jobs WHERE tenant = $1 AND status = 'pending'", values![&job.tenant])?;
             if pending >= max_pending {
@@ -58,16 +59,17 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn job(&self, tenant: &str, subject: &str, id: &str) -> Result<Option<Job>, StoreError> {
         let (tenant, subject, id) = (tenant.to_owned(), subject.to_owned(), id.to_owned());
-        self.read(move |connection| {
-            connection.optional(
-                &format!(
-                    "SELECT {COLUMNS} FROM jobs WHERE id = $1 AND tenant = $2 AND subject = $3
+        self.database
+            .read(move |connection| {
+                connection.optional(
+                    &format!(
+                        "SELECT {COLUMNS} FROM jobs WHERE id = $1 AND tenant = $2 AND subject = $3
                          AND (expires_at IS NULL OR expires_at > now_ms())"
-                ),
-                values![&id, &tenant, &subject],
-            )
-        })
-        .await
+                    ),
+                    values![&id, &tenant, &subject],
+                )
+            })
+            .await
     }
 
     /// Returns a job of any tenant, if there is one that has not expired.
@@ -76,12 +78,14 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn any_job(&self, id: &str) -> Result<Option<Job>, StoreError> {
         let id = id.to_owned();
-        self.read(move |connection| {
-            let sql =
-                format!("SELECT {COLUMNS} FROM jobs WHERE id = $1 AND (expires_at IS NULL OR expires_at > now_ms())");
-            connection.optional(&sql, values![&id])
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                let sql = format!(
+                    "SELECT {COLUMNS} FROM jobs WHERE id = $1 AND (expires_at IS NULL OR expires_at > now_ms())"
+                );
+                connection.optional(&sql, values![&id])
+            })
+            .await
     }
 
     /// Returns a page of the jobs of all tenants that have not expired, the newest first.
@@ -89,23 +93,24 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn all_jobs(&self, filter: AnyJobFilter) -> Result<Vec<Job>, StoreError> {
-        self.read(move |connection| {
-            let AnyJobFilter { tenant, subject, connector, operation, status, before, limit } = filter;
-            let mut conditions = Conditions::with_limit(limit);
-            conditions.add("(expires_at IS NULL OR expires_at > now_ms())");
-            conditions.equal("tenant", tenant);
-            conditions.equal("subject", subject);
-            conditions.equal("connector", connector);
-            conditions.equal("operation", operation);
-            conditions.equal("status", status.map(JobStatus::name));
-            conditions.compare("id <", before);
-            let (clause, values) = conditions.finish();
-            // All rows of a list with a status have the same one. In this order, PostgreSQL reads them
-            // by the index of the status, also if a few jobs of many have it.
-            let order = if status.is_some() { "status DESC, id DESC" } else { "id DESC" };
-            connection.all(&format!("SELECT {COLUMNS} FROM jobs {clause} ORDER BY {order} LIMIT $1"), &values)
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                let AnyJobFilter { tenant, subject, connector, operation, status, before, limit } = filter;
+                let mut conditions = Conditions::with_limit(limit);
+                conditions.add("(expires_at IS NULL OR expires_at > now_ms())");
+                conditions.equal("tenant", tenant);
+                conditions.equal("subject", subject);
+                conditions.equal("connector", connector);
+                conditions.equal("operation", operation);
+                conditions.equal("status", status.map(JobStatus::name));
+                conditions.compare("id <", before);
+                let (clause, values) = conditions.finish();
+                // All rows of a list with a status have the same one. In this order, PostgreSQL reads them
+                // by the index of the status, also if a few jobs of many have it.
+                let order = if status.is_some() { "status DESC, id DESC" } else { "id DESC" };
+                connection.all(&format!("SELECT {COLUMNS} FROM jobs {clause} ORDER BY {order} LIMIT $1"), &values)
+            })
+            .await
     }
 
     /// Returns the jobs of a user that have not expired, the newest first.
@@ -114,20 +119,21 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn jobs_of(&self, tenant: &str, subject: &str, filter: JobFilter) -> Result<Vec<Job>, StoreError> {
         let (tenant, subject) = (tenant.to_owned(), subject.to_owned());
-        self.read(move |connection| {
-            // Every id begins with `job_`, so `k` sorts after all of them.
-            let before = filter.before.as_deref().unwrap_or("k");
-            let status = filter.status.map(|status| status.name());
-            connection.all(
-                &format!(
-                    "SELECT {COLUMNS} FROM jobs WHERE tenant = $1 AND subject = $2 AND id < $3
+        self.database
+            .read(move |connection| {
+                // Every id begins with `job_`, so `k` sorts after all of them.
+                let before = filter.before.as_deref().unwrap_or("k");
+                let status = filter.status.map(|status| status.name());
+                connection.all(
+                    &format!(
+                        "SELECT {COLUMNS} FROM jobs WHERE tenant = $1 AND subject = $2 AND id < $3
                          AND (CAST($4 AS TEXT) IS NULL OR status = $4) AND (expires_at IS NULL OR expires_at > now_ms())
                      ORDER BY id DESC LIMIT $5"
-                ),
-                values![&tenant, &subject, before, status, filter.limit],
-            )
-        })
-        .await
+                    ),
+                    values![&tenant, &subject, before, status, filter.limit],
+                )
+            })
+            .await
     }
 
     /// Returns a value of a job, if the job has it.
@@ -136,12 +142,13 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn job_value(&self, id: &str, value: JobValue) -> Result<Option<Sealed>, StoreError> {
         let row = value.row(id);
-        self.read(move |connection| {
-            let found: Option<SealedValue> =
-                connection.optional("SELECT data_key, bytes FROM job_values WHERE id = $1", values![&row])?;
-            Ok(found.and_then(|SealedValue(sealed)| sealed))
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                let found: Option<SealedValue> =
+                    connection.optional("SELECT data_key, bytes FROM job_values WHERE id = $1", values![&row])?;
+                Ok(found.and_then(|SealedValue(sealed)| sealed))
+            })
+            .await
     }
 
     /// Ends a job, for the worker or caller that knows the job with this fence, and stores the
@@ -152,29 +159,30 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn end_job(&self, id: &str, fence: i64, ended: Ended) -> Result<bool, StoreError> {
         let (id, by) = (id.to_owned(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| {
-            let (status, value) =
-                if ended.succeeded { ("succeeded", JobValue::Result) } else { ("failed", JobValue::Error) };
-            let written: Option<(String, String, String)> = connection.optional(
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let (status, value) =
+                    if ended.succeeded { ("succeeded", JobValue::Result) } else { ("failed", JobValue::Error) };
+                let written: Option<(String, String, String)> = connection.optional(
                 "UPDATE jobs SET status = $1, finished_at = $2, expires_at = $3, fence = fence + 1, leased_until = NULL
                  WHERE id = $4 AND fence = $5 AND status IN ('pending', 'running')
                  RETURNING tenant, connector, operation",
                 values![status, ended.finished_at, ended.expires_at, &id, fence],
             )?;
-            let Some((tenant, connector, operation)) = written else { return Ok(false) };
-            if ended.cancelled {
-                let detail = format!("{connector}/{operation}");
-                audit::note(connection, &by, AuditAction::JobCancelled, &id, &tenant, &detail)?;
-            }
-            // The database keeps no secret that is no longer needed.
-            for value in [JobValue::Input, JobValue::Progress] {
-                connection.execute("DELETE FROM job_values WHERE id = $1", values![value.row(&id)])?;
-            }
-            put_job_value(connection, &id, value, &ended.value)?;
-            webhooks::insert_deliveries(connection, &ended.deliveries)?;
-            Ok(true)
-        })
-        .await
+                let Some((tenant, connector, operation)) = written else { return Ok(false) };
+                if ended.cancelled {
+                    let detail = format!("{connector}/{operation}");
+                    audit::note(connection, &by, AuditAction::JobCancelled, &id, &tenant, &detail)?;
+                }
+                // The database keeps no secret that is no longer needed.
+                for value in [JobValue::Input, JobValue::Progress] {
+                    connection.execute("DELETE FROM job_values WHERE id = $1", values![value.row(&id)])?;
+                }
+                put_job_value(connection, &id, value, &ended.value)?;
+                webhooks::insert_deliveries(connection, &ended.deliveries)?;
+                Ok(true)
+            })
+            .await
     }
 
     /// Deletes jobs that have expired, and returns their number.
@@ -185,6 +193,7 @@ impl Store {
         let mut deleted = 0;
         loop {
             let batch = self
+                .database
                 .write(Durability::ProcessKill, |connection| {
                     connection.execute(
                         "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE expires_at <= now_ms() LIMIT $1)",

@@ -2,19 +2,20 @@
 //!
 //! A gateway that runs a job has a lease on it, which it renews. The clock of the database says
 //! when a lease ends. A job is taken from its gateway once this process has seen the lease
-//! abandoned ([`crate::health`]). Each lease has a number, the fence, which is higher than that of
-//! every earlier lease of the job. A write with an old fence has no effect, so a slow gateway
+//! abandoned ([`database::health`]). Each lease has a number, the fence, which is higher than that
+//! of every earlier lease of the job. A write with an old fence has no effect, so a slow gateway
 //! cannot end a job that another one has taken up since.
 
 use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
+use database::connection::Durability;
+use database::time::millis;
+use database::value::{Value, values};
+
 use super::types::COLUMNS;
 use super::{FullShares, Job, JobValue, queries};
-use crate::connection::Durability;
-use crate::time::millis;
-use crate::value::{Value, values};
 use crate::{Sealed, Store, StoreError};
 
 impl Store {
@@ -37,7 +38,7 @@ impl Store {
         let (waits, oldest_of_others) = (of_others(1), of_others(2));
         let skipped = connectors.clone();
         // An idle gateway polls often, and must not hold the write lock.
-        let waiting: Vec<String> = self
+        let waiting: Vec<String> = self.database
             .read(move |connection| {
                 let skipped: Vec<Value> = skipped.into_iter().map(Value::from).collect();
                 let sql = format!(
@@ -54,32 +55,33 @@ impl Store {
         }
         let gateway = gateway.to_owned();
         // After a power loss a job that changes data must not look as if it had never begun.
-        self.write(Durability::PowerLoss, move |connection| {
-            let oldest = format!(
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let oldest = format!(
                 "SELECT id FROM jobs WHERE tenant = $1 AND status = 'pending' AND due_at <= now_ms() {oldest_of_others}
                  ORDER BY id LIMIT 1 {}",
                 connection.skip_locked()
             );
-            for tenant in &tenants {
-                let names = iter::once(tenant).chain(&connectors);
-                let parameters: Vec<Value> = names.map(Value::from).collect();
-                let Some(id): Option<String> = connection.optional(&oldest, &parameters)? else { continue };
-                connection.execute(
-                    "UPDATE job_turns SET turn = (SELECT max(turn) + 1 FROM job_turns) WHERE tenant = $1",
-                    values![tenant],
-                )?;
-                return connection.optional(
-                    &format!(
-                        "UPDATE jobs SET status = 'running', leased_until = now_ms() + $1, fence = fence + 1,
+                for tenant in &tenants {
+                    let names = iter::once(tenant).chain(&connectors);
+                    let parameters: Vec<Value> = names.map(Value::from).collect();
+                    let Some(id): Option<String> = connection.optional(&oldest, &parameters)? else { continue };
+                    connection.execute(
+                        "UPDATE job_turns SET turn = (SELECT max(turn) + 1 FROM job_turns) WHERE tenant = $1",
+                        values![tenant],
+                    )?;
+                    return connection.optional(
+                        &format!(
+                            "UPDATE jobs SET status = 'running', leased_until = now_ms() + $1, fence = fence + 1,
                              attempts = attempts + 1, started_at = COALESCE(started_at, now_ms()), gateway = $3
                          WHERE id = $2 RETURNING {COLUMNS}"
-                    ),
-                    values![millis(life), &id, &gateway],
-                );
-            }
-            Ok(None)
-        })
-        .await
+                        ),
+                        values![millis(life), &id, &gateway],
+                    );
+                }
+                Ok(None)
+            })
+            .await
     }
 
     /// Renews the leases of jobs, given by id and fence, for the time `life`. Returns the ids of
@@ -89,20 +91,21 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn renew_jobs(&self, jobs: Vec<(String, i64)>, life: Duration) -> Result<Vec<String>, StoreError> {
-        self.write(Durability::ProcessKill, move |connection| {
-            let mut renewed = Vec::with_capacity(jobs.len());
-            for (id, fence) in jobs {
-                let rows = connection.execute(
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                let mut renewed = Vec::with_capacity(jobs.len());
+                for (id, fence) in jobs {
+                    let rows = connection.execute(
                     "UPDATE jobs SET leased_until = now_ms() + $1 WHERE id = $2 AND fence = $3 AND status = 'running'",
                     values![millis(life), &id, fence],
                 )?;
-                if rows > 0 {
-                    renewed.push(id);
+                    if rows > 0 {
+                        renewed.push(id);
+                    }
                 }
-            }
-            Ok(renewed)
-        })
-        .await
+                Ok(renewed)
+            })
+            .await
     }
 
     /// Stores the progress of a running job. Does nothing if the job was taken or ended in the
@@ -112,18 +115,19 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn save_job_progress(&self, id: &str, fence: i64, progress: Sealed) -> Result<(), StoreError> {
         let id = id.to_owned();
-        self.write(Durability::ProcessKill, move |connection| {
-            // Locks the row, so that the job does not end before the progress is stored.
-            let running = connection.execute(
-                "UPDATE jobs SET leased_until = leased_until WHERE id = $1 AND fence = $2 AND status = 'running'",
-                values![&id, fence],
-            )?;
-            if running > 0 {
-                queries::put_job_value(connection, &id, JobValue::Progress, &progress)?;
-            }
-            Ok(())
-        })
-        .await
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                // Locks the row, so that the job does not end before the progress is stored.
+                let running = connection.execute(
+                    "UPDATE jobs SET leased_until = leased_until WHERE id = $1 AND fence = $2 AND status = 'running'",
+                    values![&id, fence],
+                )?;
+                if running > 0 {
+                    queries::put_job_value(connection, &id, JobValue::Progress, &progress)?;
+                }
+                Ok(())
+            })
+            .await
     }
 
     /// Puts a running job back into the queue, from which it is not taken before `delay` has
@@ -134,7 +138,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn put_back_job(&self, id: &str, fence: i64, delay: Duration) -> Result<bool, StoreError> {
         let id = id.to_owned();
-        self.write(Durability::PowerLoss, move |connection| {
+        self.database.write(Durability::PowerLoss, move |connection| {
             let written = connection.execute(
                 "UPDATE jobs SET status = 'pending', due_at = now_ms() + $1, attempts = attempts - 1, leased_until = NULL
                  WHERE id = $2 AND fence = $3 AND status = 'running'",
@@ -162,6 +166,7 @@ impl Store {
         const ENDED: &str = "status = 'running' AND (leased_until <= now_ms() OR leased_until > now_ms() + $1)";
         // Gateways look often, and must not hold the write lock for nothing.
         let has_ended: bool = self
+            .database
             .read(move |connection| {
                 connection.one(&format!("SELECT EXISTS (SELECT 1 FROM jobs WHERE {ENDED})"), values![millis(life)])
             })
@@ -169,36 +174,37 @@ impl Store {
         if !has_ended {
             return Ok((0, Vec::new()));
         }
-        let health = Arc::clone(&self.health);
+        let health = Arc::clone(self.database.health());
         // While the database takes no writes, no one can renew. The look at the leases fails then,
         // because it is in a transaction that locks their rows. A gateway that only read would take
         // the jobs as soon as it can write, before those that run them can.
-        self.write(Durability::PowerLoss, move |connection| {
-            let ended: Vec<(Job, i64)> = connection.all(
-                &format!(
-                    "SELECT {COLUMNS}, leased_until FROM jobs WHERE {ENDED}
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let ended: Vec<(Job, i64)> = connection.all(
+                    &format!(
+                        "SELECT {COLUMNS}, leased_until FROM jobs WHERE {ENDED}
                      ORDER BY leased_until LIMIT {limit} {}",
-                    connection.skip_locked()
-                ),
-                values![millis(life)],
-            )?;
-            let (mut put_back, mut lost) = (0, Vec::new());
-            for (job, until) in ended {
-                if !health.is_abandoned(&job.id, job.fence, until) {
-                    continue;
-                }
-                if job.changes_data || job.attempts >= u64::from(max_attempts) {
-                    lost.push(job);
-                    continue;
-                }
-                put_back += connection.execute(
-                    "UPDATE jobs SET status = 'pending', due_at = now_ms(), leased_until = NULL WHERE id = $1",
-                    values![&job.id],
+                        connection.skip_locked()
+                    ),
+                    values![millis(life)],
                 )?;
-            }
-            Ok((put_back, lost))
-        })
-        .await
+                let (mut put_back, mut lost) = (0, Vec::new());
+                for (job, until) in ended {
+                    if !health.is_abandoned(&job.id, job.fence, until) {
+                        continue;
+                    }
+                    if job.changes_data || job.attempts >= u64::from(max_attempts) {
+                        lost.push(job);
+                        continue;
+                    }
+                    put_back += connection.execute(
+                        "UPDATE jobs SET status = 'pending', due_at = now_ms(), leased_until = NULL WHERE id = $1",
+                        values![&job.id],
+                    )?;
+                }
+                Ok((put_back, lost))
+            })
+            .await
     }
 
     /// Returns the number of pending jobs of all tenants.
@@ -206,6 +212,6 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn count_pending_jobs(&self) -> Result<u64, StoreError> {
-        self.read(|connection| connection.one("SELECT count(*) FROM jobs WHERE status = 'pending'", &[])).await
+        self.database.read(|connection| connection.one("SELECT count(*) FROM jobs WHERE status = 'pending'", &[])).await
     }
 }

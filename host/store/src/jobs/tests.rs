@@ -66,7 +66,7 @@ async fn status(store: &Store, tenant: &str, id: &str) -> JobStatus {
 }
 
 async fn ended(store: &Store, succeeded: bool, kept_for: Duration) -> Ended {
-    let finished_at = store.now().await.unwrap();
+    let finished_at = store.database.now().await.unwrap();
     let value = Sealed { key_id: "dk_1".into(), bytes: vec![7] };
     Ended { succeeded, cancelled: false, value, finished_at, expires_at: finished_at + kept_for, deliveries: vec![] }
 }
@@ -236,7 +236,7 @@ async fn a_lease_that_has_ended_lets_reads_be_taken_again_and_changes_be_found(s
 /// Takes lost jobs, as a process does that has seen their leases ended for long enough.
 async fn take_lost(store: &Store) -> (u64, Vec<Job>) {
     store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap();
-    store.health.pass_grace();
+    store.database.health().pass_grace();
     store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap()
 }
 
@@ -247,7 +247,7 @@ async fn a_job_that_is_renewed_in_the_grace_time_stays_with_its_gateway(site: Si
     assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap().0, 0);
     tokio::time::sleep(Duration::from_millis(2)).await;
     store.renew_jobs(vec![(id.clone(), job.fence)], Duration::ZERO).await.unwrap();
-    store.health.pass_grace();
+    store.database.health().pass_grace();
     assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap().0, 0);
     assert_eq!(status(store, "acme", &id).await, JobStatus::Running);
 }
@@ -275,11 +275,11 @@ async fn a_job_is_not_lost_because_the_database_took_no_renewal() {
     take(store, Duration::ZERO).await;
     assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap(), (0, vec![]));
     read_only.0.store(true, Ordering::Relaxed);
-    store.health.pass_grace();
+    store.database.health().pass_grace();
     assert!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.is_err(), "its gateway could not renew either");
     read_only.0.store(false, Ordering::Relaxed);
     assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap(), (0, vec![]), "the grace time begins again");
-    store.health.pass_grace();
+    store.database.health().pass_grace();
     assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap().1.len(), 1);
 }
 
@@ -291,7 +291,7 @@ async fn a_server_that_takes_no_writes_shows_no_lost_job() {
     take(store, Duration::ZERO).await;
     assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap(), (0, vec![]));
     site.execute("SET default_transaction_read_only = on").await;
-    store.health.pass_grace();
+    store.database.health().pass_grace();
     let error = store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap_err();
     assert!(error.to_string().contains("read-only transaction"), "{error}");
 }

@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
+use database::time::to_millis;
+use database::value::{FromRow, FromValue, Row, Value};
 use ring::rand::{SystemRandom, generate};
 
-use crate::time::to_millis;
-use crate::value::{FromRow, FromValue, Row, Value};
 use crate::{DatabaseTime, KeyId, NewDelivery, Sealed, StoreError};
 
 /// Makes the id of a job. Ids grow with the time of creation, and also within one millisecond of a

@@ -1,11 +1,12 @@
 //! Storing, listing and revoking API keys.
 
+use database::conditions::Conditions;
+use database::connection::{Connection, Durability};
+use database::value::values;
+
 use super::types::KeyOrigin;
 use super::{ApiKey, KeyAdoption, KeyFilter, KeyHash, KeyId, KeyRevocation, KeyStatus, NewApiKey};
 use crate::audit::{self, Acting, AuditAction};
-use crate::conditions::Conditions;
-use crate::connection::{Connection, Durability};
-use crate::value::values;
 use crate::{Store, StoreError};
 
 /// Name of the lock for transactions that write a key depending on the keys they have read.
@@ -20,6 +21,7 @@ impl Store {
     pub async fn create_key(&self, key: NewApiKey) -> Result<(), StoreError> {
         let by = Acting::current();
         let created = self
+            .database
             .write(Durability::PowerLoss, move |connection| insert_key(connection, &by, &key, KeyOrigin::Command))
             .await?;
         if created { Ok(()) } else { Err(StoreError::Duplicate) }
@@ -31,12 +33,13 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn create_first_key(&self, key: NewApiKey) -> Result<bool, StoreError> {
         let by = Acting::current();
-        self.write(Durability::PowerLoss, move |connection| {
-            connection.lock(LOCK)?;
-            let is_empty: bool = connection.one("SELECT count(*) = 0 FROM api_keys", &[])?;
-            Ok(is_empty && insert_key(connection, &by, &key, KeyOrigin::FirstStart)?)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                connection.lock(LOCK)?;
+                let is_empty: bool = connection.one("SELECT count(*) = 0 FROM api_keys", &[])?;
+                Ok(is_empty && insert_key(connection, &by, &key, KeyOrigin::FirstStart)?)
+            })
+            .await
     }
 
     /// Accepts the key from the environment, and revokes other keys that came from there.
@@ -45,7 +48,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn adopt_key(&self, key: NewApiKey) -> Result<KeyAdoption, StoreError> {
         let by = Acting::current();
-        self.write(Durability::PowerLoss, move |connection| adopt(connection, &by, &key)).await
+        self.database.write(Durability::PowerLoss, move |connection| adopt(connection, &by, &key)).await
     }
 
     /// Returns all keys, the oldest first, including revoked ones.
@@ -53,7 +56,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn keys(&self) -> Result<Vec<ApiKey>, StoreError> {
-        self.read(list_keys).await
+        self.database.read(list_keys).await
     }
 
     /// Returns a page of keys, the newest first, including revoked ones.
@@ -61,17 +64,18 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn keys_page(&self, filter: KeyFilter) -> Result<Vec<ApiKey>, StoreError> {
-        self.read(move |connection| {
-            let mut conditions = Conditions::with_limit(filter.limit);
-            conditions.equal("name", filter.name);
-            conditions.equal("tenant", filter.tenant);
-            conditions.equal("coalesce(subject, '')", filter.subject);
-            conditions.add(filter.status.map_or("", KeyStatus::condition));
-            conditions.after("created_at, id", filter.before);
-            let (clause, values) = conditions.finish();
-            connection.all(&select(&format!("{clause} ORDER BY created_at DESC, id DESC LIMIT $1")), &values)
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                let mut conditions = Conditions::with_limit(filter.limit);
+                conditions.equal("name", filter.name);
+                conditions.equal("tenant", filter.tenant);
+                conditions.equal("coalesce(subject, '')", filter.subject);
+                conditions.add(filter.status.map_or("", KeyStatus::condition));
+                conditions.after("created_at, id", filter.before);
+                let (clause, values) = conditions.finish();
+                connection.all(&select(&format!("{clause} ORDER BY created_at DESC, id DESC LIMIT $1")), &values)
+            })
+            .await
     }
 
     /// Returns the key with an id, if there is one. It may be revoked.
@@ -80,7 +84,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn key(&self, id: &KeyId) -> Result<Option<ApiKey>, StoreError> {
         let id = id.clone();
-        self.read(move |connection| connection.optional(&select("WHERE id = $1"), values![&id])).await
+        self.database.read(move |connection| connection.optional(&select("WHERE id = $1"), values![&id])).await
     }
 
     /// Returns all keys, and the revision at which they were read.
@@ -90,7 +94,7 @@ impl Store {
     pub async fn keys_at_revision(&self) -> Result<(i64, Vec<ApiKey>), StoreError> {
         // The revision is read first. A key that changes between the two statements is then read
         // again at the next check. In the other order the change could be missed.
-        self.read(|connection| Ok((revision(connection)?, list_keys(connection)?))).await
+        self.database.read(|connection| Ok((revision(connection)?, list_keys(connection)?))).await
     }
 
     /// Returns a number that grows with every change of a key by any process. A use of a key is not
@@ -99,7 +103,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn keys_revision(&self) -> Result<i64, StoreError> {
-        self.read(revision).await
+        self.database.read(revision).await
     }
 
     /// Revokes a key. [`Store::adopt_key`] does not bring it back.
@@ -108,7 +112,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn revoke_key(&self, id: &KeyId) -> Result<KeyRevocation, StoreError> {
         let (id, by) = (id.clone(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| {
+        self.database.write(Durability::PowerLoss, move |connection| {
             connection.lock(LOCK)?;
             let key: Option<ApiKey> = connection.optional(&select("WHERE id = $1"), values![&id])?;
             // A key that a newer value of the environment variable has replaced keeps its time, but
@@ -137,12 +141,15 @@ impl Store {
         // All gateways write the rows in the same order, so that two of them never wait for each
         // other's rows.
         ids.sort_by(|left, right| left.0.cmp(&right.0));
-        self.write(Durability::ProcessKill, move |connection| {
-            ids.iter().try_for_each(|id| {
-                connection.execute("UPDATE api_keys SET last_used_at = now_ms() WHERE id = $1", values![id]).map(drop)
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                ids.iter().try_for_each(|id| {
+                    connection
+                        .execute("UPDATE api_keys SET last_used_at = now_ms() WHERE id = $1", values![id])
+                        .map(drop)
+                })
             })
-        })
-        .await
+            .await
     }
 }
 

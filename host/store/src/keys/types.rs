@@ -3,8 +3,9 @@
 use std::fmt;
 use std::time::SystemTime;
 
+use database::value::{FromRow, FromValue, Row, Value};
+
 use crate::StoreError;
-use crate::value::{FromRow, FromValue, Row, Value};
 
 /// SHA-256 of a key.
 pub type KeyHash = [u8; 32];

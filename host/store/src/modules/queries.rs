@@ -1,8 +1,9 @@
 //! The statements on modules.
 
+use database::connection::{Connection, Durability};
+use database::value::values;
+
 use super::types::{GrantStep, LiveModule, ModuleChange, ModuleCondition, ModuleOutcome, NewModule, StoredModule};
-use crate::connection::{Connection, Durability};
-use crate::value::values;
 use crate::{Acting, Store, StoreError, changes, grants};
 
 /// Maximum number of modules of a connector whose bytes are kept, with the live one.
@@ -20,8 +21,10 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer. Nothing has changed then.
     pub async fn change_module(&self, change: ModuleChange) -> Result<ModuleOutcome, StoreError> {
-        let (keeps_bytes, by) = (self.is_shared(), changes::actor(&change.entry));
-        self.write(Durability::PowerLoss, move |connection| change_on(connection, &by, &change, keeps_bytes)).await
+        let (keeps_bytes, by) = (self.database.is_shared(), changes::actor(&change.entry));
+        self.database
+            .write(Durability::PowerLoss, move |connection| change_on(connection, &by, &change, keeps_bytes))
+            .await
     }
 
     /// The present state of all connectors that ever changed, also of those that were removed.
@@ -29,7 +32,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn live_modules(&self) -> Result<Vec<LiveModule>, StoreError> {
-        self.read(|connection| connection.all(&format!("{LIVE} ORDER BY live_modules.connector"), &[])).await
+        self.database.read(|connection| connection.all(&format!("{LIVE} ORDER BY live_modules.connector"), &[])).await
     }
 
     /// The present state of one connector. `None` if it never changed.
@@ -38,10 +41,11 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn live_module(&self, connector: &str) -> Result<Option<LiveModule>, StoreError> {
         let connector = connector.to_owned();
-        self.read(move |connection| {
-            connection.optional(&format!("{LIVE} WHERE live_modules.connector = $1"), values![&connector])
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                connection.optional(&format!("{LIVE} WHERE live_modules.connector = $1"), values![&connector])
+            })
+            .await
     }
 
     /// Returns whether the connector ever had the module with this digest.
@@ -50,7 +54,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn has_had_module(&self, connector: &str, digest: &str) -> Result<bool, StoreError> {
         let (connector, digest) = (connector.to_owned(), digest.to_owned());
-        self.read(move |connection| has_had(connection, &connector, &digest)).await
+        self.database.read(move |connection| has_had(connection, &connector, &digest)).await
     }
 
     /// The bytes of a module. `None` if they are not stored. The caller checks the digest.
@@ -59,10 +63,11 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn module_bytes(&self, digest: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let digest = digest.to_owned();
-        self.read(move |connection| {
-            connection.optional("SELECT bytes FROM modules WHERE digest = $1", values![&digest])
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                connection.optional("SELECT bytes FROM modules WHERE digest = $1", values![&digest])
+            })
+            .await
     }
 
     /// The modules of a connector whose bytes are stored. The one that was live last is first.
@@ -71,14 +76,15 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn stored_modules(&self, connector: &str) -> Result<Vec<StoredModule>, StoreError> {
         let connector = connector.to_owned();
-        self.read(move |connection| {
-            connection.all(
-                "SELECT digest, signature, live_at FROM module_versions WHERE connector = $1 AND \
+        self.database
+            .read(move |connection| {
+                connection.all(
+                    "SELECT digest, signature, live_at FROM module_versions WHERE connector = $1 AND \
                  digest IN (SELECT digest FROM modules) ORDER BY generation DESC",
-                values![&connector],
-            )
-        })
-        .await
+                    values![&connector],
+                )
+            })
+            .await
     }
 
     /// Returns a number that grows when a module changes.
@@ -86,7 +92,9 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn modules_revision(&self) -> Result<i64, StoreError> {
-        self.read(|connection| connection.one("SELECT number FROM revisions WHERE subject = 'modules'", &[])).await
+        self.database
+            .read(|connection| connection.one("SELECT number FROM revisions WHERE subject = 'modules'", &[]))
+            .await
     }
 }
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use database::value::{FromRow, Row};
+
 use crate::StoreError;
 use crate::changes::NewChange;
 use crate::grants::GrantSwap;
-use crate::value::{FromRow, Row};
 
 /// A change of the module of a connector.
 #[derive(Clone, Debug)]

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use database::connection::{Connection, Durability};
+use database::id::random_id;
+use database::time::millis;
+use database::value::{FromRow, Row, values};
+
 use super::{NewOauthClient, TenantOauthClient};
 use crate::audit::{self, Acting, AuditAction};
-use crate::connection::{Connection, Durability};
-use crate::id::random_id;
 use crate::integrations::read_sealed;
-use crate::time::millis;
-use crate::value::{FromRow, Row, values};
 use crate::{Store, StoreError};
 
 /// The columns of a [`TenantOauthClient`], in the order in which they are read.
@@ -28,7 +29,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn set_oauth_client(&self, client: NewOauthClient) -> Result<TenantOauthClient, StoreError> {
         let by = Acting::current();
-        self.write(Durability::PowerLoss, move |connection| set(connection, &by, &client)).await
+        self.database.write(Durability::PowerLoss, move |connection| set(connection, &by, &client)).await
     }
 
     /// Returns the client of a tenant for new authorizations: the first of these names that has
@@ -38,15 +39,16 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn oauth_client(&self, tenant: &str, names: &[&str]) -> Result<Option<TenantOauthClient>, StoreError> {
         let (tenant, names) = (tenant.to_owned(), names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
-        self.read(move |connection| {
-            for name in &names {
-                if let Some(found) = find_current(connection, &tenant, name)? {
-                    return Ok(Some(found));
+        self.database
+            .read(move |connection| {
+                for name in &names {
+                    if let Some(found) = find_current(connection, &tenant, name)? {
+                        return Ok(Some(found));
+                    }
                 }
-            }
-            Ok(None)
-        })
-        .await
+                Ok(None)
+            })
+            .await
     }
 
     /// Returns a client by its id, also a replaced one.
@@ -55,10 +57,11 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn oauth_client_by_id(&self, id: &str) -> Result<Option<TenantOauthClient>, StoreError> {
         let id = id.to_owned();
-        self.read(move |connection| {
-            connection.optional(&format!("SELECT {COLUMNS} FROM oauth_clients WHERE id = $1"), values![&id])
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                connection.optional(&format!("SELECT {COLUMNS} FROM oauth_clients WHERE id = $1"), values![&id])
+            })
+            .await
     }
 
     /// Returns the clients of a tenant for new authorizations, in the order of their names.
@@ -67,12 +70,14 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn oauth_clients_of(&self, tenant: &str) -> Result<Vec<TenantOauthClient>, StoreError> {
         let tenant = tenant.to_owned();
-        self.read(move |connection| {
-            let sql =
-                format!("SELECT {COLUMNS} FROM oauth_clients WHERE tenant = $1 AND replaced_at IS NULL ORDER BY name");
-            connection.all(&sql, values![&tenant])
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                let sql = format!(
+                    "SELECT {COLUMNS} FROM oauth_clients WHERE tenant = $1 AND replaced_at IS NULL ORDER BY name"
+                );
+                connection.all(&sql, values![&tenant])
+            })
+            .await
     }
 
     /// Deletes the client of a tenant for a connector or a provider, with those that it has
@@ -83,23 +88,24 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn delete_oauth_client(&self, tenant: &str, name: &str) -> Result<Option<u64>, StoreError> {
         let (tenant, name, by) = (tenant.to_owned(), name.to_owned(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| {
-            lock(connection, &tenant, &name)?;
-            let integrations: u64 = connection.one(
-                "SELECT count(*) FROM integrations
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                lock(connection, &tenant, &name)?;
+                let integrations: u64 = connection.one(
+                    "SELECT count(*) FROM integrations
                  WHERE oauth_client IN (SELECT id FROM oauth_clients WHERE tenant = $1 AND name = $2)",
-                values![&tenant, &name],
-            )?;
-            let deleted = connection
-                .execute("DELETE FROM oauth_clients WHERE tenant = $1 AND name = $2", values![&tenant, &name])?;
-            if deleted == 0 {
-                return Ok(None);
-            }
-            let detail = format!("{integrations} accounts were connected with it");
-            audit::note(connection, &by, AuditAction::OauthClientDeleted, &name, &tenant, &detail)?;
-            Ok(Some(integrations))
-        })
-        .await
+                    values![&tenant, &name],
+                )?;
+                let deleted = connection
+                    .execute("DELETE FROM oauth_clients WHERE tenant = $1 AND name = $2", values![&tenant, &name])?;
+                if deleted == 0 {
+                    return Ok(None);
+                }
+                let detail = format!("{integrations} accounts were connected with it");
+                audit::note(connection, &by, AuditAction::OauthClientDeleted, &name, &tenant, &detail)?;
+                Ok(Some(integrations))
+            })
+            .await
     }
 
     /// Deletes replaced clients that no integration uses any more.
@@ -107,14 +113,15 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn sweep_oauth_clients(&self) -> Result<u64, StoreError> {
-        self.write(Durability::ProcessKill, |connection| {
-            connection.execute(
-                "DELETE FROM oauth_clients WHERE replaced_at <= now_ms() - $1
+        self.database
+            .write(Durability::ProcessKill, |connection| {
+                connection.execute(
+                    "DELETE FROM oauth_clients WHERE replaced_at <= now_ms() - $1
                      AND NOT EXISTS (SELECT 1 FROM integrations WHERE oauth_client = oauth_clients.id)",
-                values![millis(KEPT_AFTER_REPLACEMENT)],
-            )
-        })
-        .await
+                    values![millis(KEPT_AFTER_REPLACEMENT)],
+                )
+            })
+            .await
     }
 }
 

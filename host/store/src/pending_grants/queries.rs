@@ -1,9 +1,10 @@
 //! Storing, confirming and deleting grants.
 
+use database::connection::{Connection, Durability};
+use database::value::{FromRow, Row, values};
+
 use super::{FoundGrant, PendingGrant};
-use crate::connection::{Connection, Durability};
 use crate::integrations::{note, upsert_integration};
-use crate::value::{FromRow, Row, values};
 use crate::{Acting, AuditAction, Connected, Holder, Integration, NewDelivery, Sealed, StateHash, Store, StoreError};
 
 /// The columns of a [`PendingGrant`], in the order in which they are read.
@@ -15,7 +16,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn save_grant(&self, grant: PendingGrant) -> Result<(), StoreError> {
-        self.write(Durability::PowerLoss, move |connection| insert_grant(connection, &grant)).await
+        self.database.write(Durability::PowerLoss, move |connection| insert_grant(connection, &grant)).await
     }
 
     /// Looks up the grant that a holder wants to confirm.
@@ -29,7 +30,7 @@ impl Store {
         hash: &StateHash,
     ) -> Result<FoundGrant, StoreError> {
         let (holder, user_identifier, hash) = (holder.clone(), user_identifier.to_owned(), *hash);
-        self.read(move |connection| {
+        self.database.read(move |connection| {
             let found: Option<PendingGrant> = connection.optional(
                 &format!(
                     "SELECT {COLUMNS} FROM pending_grants
@@ -59,18 +60,19 @@ impl Store {
         replaced: Option<PendingGrant>,
     ) -> Result<Option<Integration>, StoreError> {
         let by = Acting::current();
-        self.write(Durability::PowerLoss, move |connection| {
-            let deleted = connection.execute("DELETE FROM pending_grants WHERE hash = $1", values![&grant.hash])?;
-            if deleted == 0 {
-                return Ok(None);
-            }
-            replaced.iter().try_for_each(|replaced| insert_grant(connection, replaced))?;
-            let integration =
-                upsert_integration(connection, &grant.holder, &grant.user_identifier, &connected, &deliveries)?;
-            note(connection, &by, AuditAction::IntegrationConfirmed, &integration)?;
-            Ok(Some(integration))
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let deleted = connection.execute("DELETE FROM pending_grants WHERE hash = $1", values![&grant.hash])?;
+                if deleted == 0 {
+                    return Ok(None);
+                }
+                replaced.iter().try_for_each(|replaced| insert_grant(connection, replaced))?;
+                let integration =
+                    upsert_integration(connection, &grant.holder, &grant.user_identifier, &connected, &deliveries)?;
+                note(connection, &by, AuditAction::IntegrationConfirmed, &integration)?;
+                Ok(Some(integration))
+            })
+            .await
     }
 
     /// Returns grants that have expired, the oldest first.
@@ -78,15 +80,16 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn expired_grants(&self, limit: u32) -> Result<Vec<PendingGrant>, StoreError> {
-        self.read(move |connection| {
-            connection.all(
-                &format!(
-                    "SELECT {COLUMNS} FROM pending_grants WHERE expires_at <= now_ms() ORDER BY expires_at LIMIT $1"
-                ),
-                values![limit],
-            )
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                connection.all(
+                    &format!(
+                        "SELECT {COLUMNS} FROM pending_grants WHERE expires_at <= now_ms() ORDER BY expires_at LIMIT $1"
+                    ),
+                    values![limit],
+                )
+            })
+            .await
     }
 
     /// Deletes a grant, if it is there.
@@ -95,11 +98,12 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn delete_grant(&self, hash: &StateHash) -> Result<(), StoreError> {
         let hash = *hash;
-        self.write(Durability::ProcessKill, move |connection| {
-            connection.execute("DELETE FROM pending_grants WHERE hash = $1", values![&hash])?;
-            Ok(())
-        })
-        .await
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                connection.execute("DELETE FROM pending_grants WHERE hash = $1", values![&hash])?;
+                Ok(())
+            })
+            .await
     }
 }
 

@@ -19,7 +19,7 @@ async fn pending(site: &Site) -> PendingGrant {
         holder: holder(),
         user_identifier: "ann@example.com".into(),
         sealed: sealed("dk_1"),
-        expires_at: site.store.now().await.unwrap() + Duration::from_secs(600),
+        expires_at: site.store.database.now().await.unwrap() + Duration::from_secs(600),
     };
     site.store.save_grant(grant.clone()).await.unwrap();
     grant

@@ -5,8 +5,9 @@
 //! them up). A limit is checked where a caller begins something that is stored. What has begun is
 //! stored to its end, such as the result of a job, so a tenant may exceed the limit by a little.
 
-use crate::connection::{Connection, Durability};
-use crate::value::values;
+use database::connection::{Connection, Durability};
+use database::value::values;
+
 use crate::{Store, StoreError};
 
 /// Rows that one transaction adds up.
@@ -44,17 +45,18 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn stored_bytes(&self) -> Result<StoredBytes, StoreError> {
-        self.read(|connection| {
-            let of_all = |function: &str| {
-                format!(
-                    "SELECT CAST(coalesce({function}(bytes), 0) AS BIGINT)
+        self.database
+            .read(|connection| {
+                let of_all = |function: &str| {
+                    format!(
+                        "SELECT CAST(coalesce({function}(bytes), 0) AS BIGINT)
                      FROM (SELECT sum(bytes) AS bytes FROM stored_bytes GROUP BY tenant) AS tenants"
-                )
-            };
-            let mut one = |function: &str| connection.one::<i64>(&of_all(function), &[]).map(positive);
-            Ok(StoredBytes { total: one("sum")?, largest: one("max")? })
-        })
-        .await
+                    )
+                };
+                let mut one = |function: &str| connection.one::<i64>(&of_all(function), &[]).map(positive);
+                Ok(StoredBytes { total: one("sum")?, largest: one("max")? })
+            })
+            .await
     }
 
     /// Adds up what sessions have counted, so that a tenant has few rows.
@@ -63,7 +65,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn fold_stored_bytes(&self) -> Result<(), StoreError> {
         loop {
-            let folded = self.write(Durability::ProcessKill, |connection| fold(connection)).await?;
+            let folded = self.database.write(Durability::ProcessKill, |connection| fold(connection)).await?;
             if folded < BATCH as usize {
                 return Ok(());
             }

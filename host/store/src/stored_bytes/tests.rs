@@ -16,7 +16,7 @@ on_every_database!(
 const HOUR: Duration = Duration::from_secs(3600);
 
 async fn stored(store: &Store, tenant: &'static str) -> u64 {
-    store.read(move |connection| stored_by(connection, tenant)).await.unwrap()
+    store.database.read(move |connection| stored_by(connection, tenant)).await.unwrap()
 }
 
 fn job(tenant: &str) -> NewJob {

@@ -6,11 +6,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use database::connection::{Connection, Durability};
+use database::time::millis;
+use database::value::{Value, values};
+
 use super::types::{Blocked, ReadEvents, Route, Subscription, SubscriptionStep};
-use crate::connection::{Connection, Durability};
-use crate::time::millis;
 use crate::triggers::{insert_events, settle};
-use crate::value::{Value, values};
 use crate::vault::Vault;
 use crate::{Store, StoreError};
 
@@ -26,9 +27,9 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn take_subscriptions(&self, life: Duration, limit: u32) -> Result<Vec<Subscription>, StoreError> {
-        let health = Arc::clone(&self.health);
+        let health = Arc::clone(self.database.health());
         // An idle gateway looks often, and must not hold the write lock.
-        let due: Vec<String> = self
+        let due: Vec<String> = self.database
             .read(move |connection| {
                 let due: Vec<(String, i64, Option<i64>)> = connection.all(
                     "SELECT id, fence, leased_until FROM (
@@ -46,14 +47,15 @@ impl Store {
         if due.is_empty() {
             return Ok(Vec::new());
         }
-        self.write(Durability::PowerLoss, move |connection| {
-            let mut taken = Vec::with_capacity(due.len());
-            for id in &due {
-                taken.extend(take(connection, id, life, "AND due_at <= now_ms()")?);
-            }
-            Ok(taken)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let mut taken = Vec::with_capacity(due.len());
+                for id in &due {
+                    taken.extend(take(connection, id, life, "AND due_at <= now_ms()")?);
+                }
+                Ok(taken)
+            })
+            .await
     }
 
     /// Takes the lease of a subscription, also if it is not due. `None` if another gateway has it.
@@ -62,7 +64,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn take_subscription(&self, id: &str, life: Duration) -> Result<Option<Subscription>, StoreError> {
         let id = id.to_owned();
-        self.write(Durability::PowerLoss, move |connection| take(connection, &id, life, "")).await
+        self.database.write(Durability::PowerLoss, move |connection| take(connection, &id, life, "")).await
     }
 
     /// Returns a subscription.
@@ -71,10 +73,11 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn subscription(&self, id: &str) -> Result<Option<Subscription>, StoreError> {
         let id = id.to_owned();
-        self.read(move |connection| {
-            connection.optional(&format!("SELECT {COLUMNS} FROM subscriptions WHERE id = $1"), values![&id])
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                connection.optional(&format!("SELECT {COLUMNS} FROM subscriptions WHERE id = $1"), values![&id])
+            })
+            .await
     }
 
     /// Lets the service prove, while the lease lasts, that the address is the gateway's.
@@ -83,14 +86,15 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn begin_handshake(&self, id: &str, fence: i64) -> Result<bool, StoreError> {
         let id = id.to_owned();
-        self.write(Durability::PowerLoss, move |connection| {
-            let begun = connection.execute(
-                "UPDATE subscriptions SET shakes_hands = $1 WHERE id = $2 AND fence = $3",
-                values![true, &id, fence],
-            )?;
-            Ok(begun > 0)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let begun = connection.execute(
+                    "UPDATE subscriptions SET shakes_hands = $1 WHERE id = $2 AND fence = $3",
+                    values![true, &id, fence],
+                )?;
+                Ok(begun > 0)
+            })
+            .await
     }
 
     /// Stores events that were read together with the cursor behind them. The lease stays. Returns
@@ -109,7 +113,7 @@ impl Store {
     ) -> Result<Option<u64>, StoreError> {
         let (id, tenant, fence) = (of.id.clone(), of.tenant.clone(), of.fence);
         let (vault, quota) = (vault.clone(), self.quota);
-        self.write(Durability::PowerLoss, move |connection| {
+        self.database.write(Durability::PowerLoss, move |connection| {
             let ReadEvents { cursor, events } = read;
             if !events.is_empty() {
                 quota.check(connection, &tenant)?;
@@ -141,19 +145,20 @@ impl Store {
         step: SubscriptionStep,
     ) -> Result<Option<Subscription>, StoreError> {
         let (id, fence, rung) = (of.id.clone(), of.fence, of.rung);
-        self.write(Durability::PowerLoss, move |connection| {
-            let settled = step.settled.clone();
-            let (changes, values) = changes_of(step, &id, fence, rung);
-            let now: Option<Subscription> = connection.optional(
-                &format!("UPDATE subscriptions SET {changes} WHERE id = $1 AND fence = $2 RETURNING {COLUMNS}"),
-                &values,
-            )?;
-            if let (Some(_), Some((state, reason))) = (&now, settled) {
-                settle(connection, &id, state, reason.as_deref())?;
-            }
-            Ok(now)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let settled = step.settled.clone();
+                let (changes, values) = changes_of(step, &id, fence, rung);
+                let now: Option<Subscription> = connection.optional(
+                    &format!("UPDATE subscriptions SET {changes} WHERE id = $1 AND fence = $2 RETURNING {COLUMNS}"),
+                    &values,
+                )?;
+                if let (Some(_), Some((state, reason))) = (&now, settled) {
+                    settle(connection, &id, state, reason.as_deref())?;
+                }
+                Ok(now)
+            })
+            .await
     }
 
     /// Gives the lease back, and leaves the time of the next step as it is.
@@ -162,14 +167,15 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn release_subscription(&self, id: &str, fence: i64) -> Result<(), StoreError> {
         let id = id.to_owned();
-        self.write(Durability::PowerLoss, move |connection| {
-            connection.execute(
-                "UPDATE subscriptions SET leased_until = NULL WHERE id = $1 AND fence = $2",
-                values![&id, fence],
-            )?;
-            Ok(())
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                connection.execute(
+                    "UPDATE subscriptions SET leased_until = NULL WHERE id = $1 AND fence = $2",
+                    values![&id, fence],
+                )?;
+                Ok(())
+            })
+            .await
     }
 
     /// Deletes a subscription without triggers, with the fence of its lease.
@@ -178,15 +184,16 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn delete_subscription(&self, id: &str, fence: i64) -> Result<bool, StoreError> {
         let id = id.to_owned();
-        self.write(Durability::PowerLoss, move |connection| {
-            let deleted = connection.execute(
-                "DELETE FROM subscriptions WHERE id = $1 AND fence = $2
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let deleted = connection.execute(
+                    "DELETE FROM subscriptions WHERE id = $1 AND fence = $2
                      AND NOT EXISTS (SELECT 1 FROM triggers WHERE subscription = subscriptions.id)",
-                values![&id, fence],
-            )?;
-            Ok(deleted > 0)
-        })
-        .await
+                    values![&id, fence],
+                )?;
+                Ok(deleted > 0)
+            })
+            .await
     }
 
     /// Makes work due on subscriptions that services know under another URL of the gateway. Returns
@@ -196,7 +203,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn wake_moved_subscriptions(&self, base: &str) -> Result<u64, StoreError> {
         let base = base.to_owned();
-        self.write(Durability::PowerLoss, move |connection| {
+        self.database.write(Durability::PowerLoss, move |connection| {
             connection.execute(
                 "UPDATE subscriptions SET due_at = now_ms() WHERE base IS NOT NULL AND base <> $1 AND due_at > now_ms()",
                 values![&base],
@@ -211,7 +218,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn wake_subscription(&self, id: &str, remake: bool) -> Result<bool, StoreError> {
         let id = id.to_owned();
-        self.write(Durability::PowerLoss, move |connection| {
+        self.database.write(Durability::PowerLoss, move |connection| {
             let change = if remake { "renew_at = now_ms(), standing = 'new', blocked = NULL," } else { "" };
             let found = connection.execute(
                 &format!(

@@ -1,10 +1,11 @@
 //! Notifications of services: the subscriptions that they are for, and what they change.
 
+use database::connection::{Connection, Durability};
+use database::value::values;
+
 use super::leases::COLUMNS;
 use super::types::{PushedEvents, Route, StoredPush, Subscription};
-use crate::connection::{Connection, Durability};
 use crate::triggers::{NewEvent, insert_told_events, is_known};
-use crate::value::values;
 use crate::vault::Vault;
 use crate::{Store, StoreError};
 
@@ -15,10 +16,12 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn subscription_at(&self, address: &str) -> Result<Option<Subscription>, StoreError> {
         let address = address.to_owned();
-        self.read(move |connection| {
-            connection.optional(&format!("SELECT {COLUMNS} FROM subscriptions WHERE address = $1"), values![&address])
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                connection
+                    .optional(&format!("SELECT {COLUMNS} FROM subscriptions WHERE address = $1"), values![&address])
+            })
+            .await
     }
 
     /// Returns the subscriptions of an account at an inbox of an application. `tenant` is empty for
@@ -35,16 +38,17 @@ impl Store {
     ) -> Result<Vec<Subscription>, StoreError> {
         let [connector, inbox, tenant] = [connector, inbox, tenant].map(str::to_owned);
         let Route(route) = route.clone();
-        self.read(move |connection| {
-            connection.all(
-                &format!(
-                    "SELECT {COLUMNS} FROM subscriptions
+        self.database
+            .read(move |connection| {
+                connection.all(
+                    &format!(
+                        "SELECT {COLUMNS} FROM subscriptions
                      WHERE connector = $1 AND inbox = $2 AND route = $3 AND ($4 = '' OR tenant = $4) ORDER BY id"
-                ),
-                values![&connector, &inbox, &route, &tenant],
-            )
-        })
-        .await
+                    ),
+                    values![&connector, &inbox, &route, &tenant],
+                )
+            })
+            .await
     }
 
     /// Stores everything that a request of a service changes, in one transaction.
@@ -53,39 +57,43 @@ impl Store {
     /// Fails if the database does not answer. Nothing is stored then.
     pub async fn store_pushed(&self, vault: &Vault, pushed: PushedEvents) -> Result<StoredPush, StoreError> {
         let (vault, quota) = (vault.clone(), self.quota);
-        self.write(Durability::PowerLoss, move |connection| {
-            let PushedEvents { events, max_pending, mut about, mut renewed_now, shared, inbox } = pushed;
-            let is_shared_before = shared.is_some() && are_known(connection, &events)?;
-            let stored = insert_told_events(connection, &vault, events, (quota, max_pending))?;
-            // Each transaction locks rows in the same order.
-            about.sort_unstable();
-            for (id, is_read) in &about {
-                let change = if *is_read { ", rung = rung + 1, due_at = now_ms(), read_at = now_ms()" } else { "" };
-                connection.execute(
-                    &format!("UPDATE subscriptions SET last_push_at = now_ms(), empty_reads = 0{change} WHERE id = $1"),
-                    values![id],
-                )?;
-            }
-            renewed_now.sort_unstable();
-            for id in &renewed_now {
-                connection.execute(
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let PushedEvents { events, max_pending, mut about, mut renewed_now, shared, inbox } = pushed;
+                let is_shared_before = shared.is_some() && are_known(connection, &events)?;
+                let stored = insert_told_events(connection, &vault, events, (quota, max_pending))?;
+                // Each transaction locks rows in the same order.
+                about.sort_unstable();
+                for (id, is_read) in &about {
+                    let change = if *is_read { ", rung = rung + 1, due_at = now_ms(), read_at = now_ms()" } else { "" };
+                    connection.execute(
+                        &format!(
+                            "UPDATE subscriptions SET last_push_at = now_ms(), empty_reads = 0{change} WHERE id = $1"
+                        ),
+                        values![id],
+                    )?;
+                }
+                renewed_now.sort_unstable();
+                for id in &renewed_now {
+                    connection.execute(
                     "UPDATE subscriptions SET renew_at = now_ms(), rung = rung + 1, due_at = now_ms() WHERE id = $1",
                     values![id],
                 )?;
-            }
-            if let Some((id, inbox, body)) = shared.filter(|_| !is_shared_before) {
-                connection.execute(
-                    "INSERT INTO shared_notifications (id, inbox, data_key, body, due_at, created_at)
+                }
+                if let Some((id, inbox, body)) = shared.filter(|_| !is_shared_before) {
+                    connection.execute(
+                        "INSERT INTO shared_notifications (id, inbox, data_key, body, due_at, created_at)
                      VALUES ($1, $2, $3, $4, now_ms(), now_ms()) ON CONFLICT (id) DO NOTHING",
-                    values![&id, &inbox, &body.key_id, &body.bytes],
-                )?;
-            }
-            if let Some(inbox) = inbox {
-                connection.execute("UPDATE inboxes SET last_accepted_at = now_ms() WHERE id = $1", values![&inbox])?;
-            }
-            Ok(stored)
-        })
-        .await
+                        values![&id, &inbox, &body.key_id, &body.bytes],
+                    )?;
+                }
+                if let Some(inbox) = inbox {
+                    connection
+                        .execute("UPDATE inboxes SET last_accepted_at = now_ms() WHERE id = $1", values![&inbox])?;
+                }
+                Ok(stored)
+            })
+            .await
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::digest::sha256_hex;
-use crate::id::random_id;
+use database::digest::sha256_hex;
+use database::id::random_id;
+use database::value::{FromRow, FromValue, Row, Value};
+
 use crate::integrations::read_sealed;
 use crate::triggers::{NewEvent, TriggerState};
-use crate::value::{FromRow, FromValue, Row, Value};
 use crate::{Sealed, StoreError};
 
 /// A subscription to be stored with its first trigger.

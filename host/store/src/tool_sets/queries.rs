@@ -1,9 +1,10 @@
 //! Adding, finding, listing and deleting tool sets.
 
+use database::connection::{Connection, Durability};
+use database::value::values;
+
 use super::{NewToolSet, StoredToolSet};
 use crate::audit::{self, Acting, AuditAction};
-use crate::connection::{Connection, Durability};
-use crate::value::values;
 use crate::{Store, StoreError};
 
 /// Tool sets of one tenant. Without the limit, one tenant could fill the database.
@@ -19,25 +20,26 @@ impl Store {
     /// [`StoreError::TooManyToolSets`] if it has too many, or if the database does not answer.
     pub async fn add_tool_set(&self, new: NewToolSet) -> Result<StoredToolSet, StoreError> {
         let (by, quota) = (Acting::current(), self.quota);
-        self.write(Durability::PowerLoss, move |connection| {
-            quota.check(connection, &new.tenant)?;
-            let known: u64 =
-                connection.one("SELECT count(*) FROM tool_sets WHERE tenant = $1", values![&new.tenant])?;
-            if known >= MAX_SETS && find(connection, &new.tenant, &new.name)?.is_none() {
-                return Err(StoreError::TooManyToolSets { limit: MAX_SETS });
-            }
-            let added = connection.execute(
-                "INSERT INTO tool_sets (tenant, name, definition, created_by, created_at)
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                quota.check(connection, &new.tenant)?;
+                let known: u64 =
+                    connection.one("SELECT count(*) FROM tool_sets WHERE tenant = $1", values![&new.tenant])?;
+                if known >= MAX_SETS && find(connection, &new.tenant, &new.name)?.is_none() {
+                    return Err(StoreError::TooManyToolSets { limit: MAX_SETS });
+                }
+                let added = connection.execute(
+                    "INSERT INTO tool_sets (tenant, name, definition, created_by, created_at)
                  VALUES ($1, $2, $3, $4, now_ms()) ON CONFLICT (tenant, name) DO NOTHING",
-                values![&new.tenant, &new.name, &new.definition, by.actor()],
-            )?;
-            if added == 0 {
-                return Err(StoreError::Duplicate);
-            }
-            audit::note(connection, &by, AuditAction::ToolSetCreated, &new.name, &new.tenant, "")?;
-            find(connection, &new.tenant, &new.name)?.ok_or(StoreError::Unexpected("a tool set was not stored"))
-        })
-        .await
+                    values![&new.tenant, &new.name, &new.definition, by.actor()],
+                )?;
+                if added == 0 {
+                    return Err(StoreError::Duplicate);
+                }
+                audit::note(connection, &by, AuditAction::ToolSetCreated, &new.name, &new.tenant, "")?;
+                find(connection, &new.tenant, &new.name)?.ok_or(StoreError::Unexpected("a tool set was not stored"))
+            })
+            .await
     }
 
     /// Returns the tool set of a tenant with this name.
@@ -46,7 +48,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn tool_set(&self, tenant: &str, name: &str) -> Result<Option<StoredToolSet>, StoreError> {
         let [tenant, name] = [tenant, name].map(str::to_owned);
-        self.read(move |connection| find(connection, &tenant, &name)).await
+        self.database.read(move |connection| find(connection, &tenant, &name)).await
     }
 
     /// Returns a page of the tool sets of a tenant in the order of their names, after the name
@@ -56,13 +58,14 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn tool_sets(&self, tenant: &str, after: &str, limit: u32) -> Result<Vec<StoredToolSet>, StoreError> {
         let [tenant, after] = [tenant, after].map(str::to_owned);
-        self.read(move |connection| {
-            connection.all(
-                &format!("SELECT {COLUMNS} FROM tool_sets WHERE tenant = $1 AND name > $2 ORDER BY name LIMIT $3"),
-                values![&tenant, &after, limit],
-            )
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                connection.all(
+                    &format!("SELECT {COLUMNS} FROM tool_sets WHERE tenant = $1 AND name > $2 ORDER BY name LIMIT $3"),
+                    values![&tenant, &after, limit],
+                )
+            })
+            .await
     }
 
     /// Deletes a tool set of a tenant. Returns `false` if there is none of this name.
@@ -72,15 +75,16 @@ impl Store {
     pub async fn delete_tool_set(&self, tenant: &str, name: &str) -> Result<bool, StoreError> {
         let [tenant, name] = [tenant, name].map(str::to_owned);
         let by = Acting::current();
-        self.write(Durability::PowerLoss, move |connection| {
-            let deleted =
-                connection.execute("DELETE FROM tool_sets WHERE tenant = $1 AND name = $2", values![&tenant, &name])?;
-            if deleted > 0 {
-                audit::note(connection, &by, AuditAction::ToolSetDeleted, &name, &tenant, "")?;
-            }
-            Ok(deleted > 0)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let deleted = connection
+                    .execute("DELETE FROM tool_sets WHERE tenant = $1 AND name = $2", values![&tenant, &name])?;
+                if deleted > 0 {
+                    audit::note(connection, &by, AuditAction::ToolSetDeleted, &name, &tenant, "")?;
+                }
+                Ok(deleted > 0)
+            })
+            .await
     }
 }
 

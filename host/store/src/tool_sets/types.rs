@@ -2,8 +2,9 @@
 
 use std::time::SystemTime;
 
+use database::value::{FromRow, Row};
+
 use crate::StoreError;
-use crate::value::{FromRow, Row};
 
 /// A tool set to add.
 #[derive(Clone, Debug, PartialEq, Eq)]

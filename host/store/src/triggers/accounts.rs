@@ -1,10 +1,11 @@
 //! Changes of accounts, for triggers of the gateway itself. The database notes them in the
 //! transaction of the change.
 
+use database::connection::Durability;
+use database::value::{FromRow, Row, values};
+
 use super::events::insert_events;
 use super::types::{IntegrationChange, NewEvent};
-use crate::connection::Durability;
-use crate::value::{FromRow, Row, values};
 use crate::vault::Vault;
 use crate::{Store, StoreError};
 
@@ -14,14 +15,15 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn integration_changes(&self, limit: u32) -> Result<Vec<IntegrationChange>, StoreError> {
-        self.read(move |connection| {
-            connection.all(
-                "SELECT number, tenant, subject, connector, user_identifier, kind FROM integration_changes
+        self.database
+            .read(move |connection| {
+                connection.all(
+                    "SELECT number, tenant, subject, connector, user_identifier, kind FROM integration_changes
                  ORDER BY number LIMIT $1",
-                values![limit],
-            )
-        })
-        .await
+                    values![limit],
+                )
+            })
+            .await
     }
 
     /// Stores the events of a change, and forgets it. An event that is known is not stored again,
@@ -36,11 +38,12 @@ impl Store {
         events: Vec<NewEvent>,
     ) -> Result<u64, StoreError> {
         let vault = vault.clone();
-        self.write(Durability::PowerLoss, move |connection| {
-            connection.execute("DELETE FROM integration_changes WHERE number = $1", values![number])?;
-            insert_events(connection, &vault, &events, &[])
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                connection.execute("DELETE FROM integration_changes WHERE number = $1", values![number])?;
+                insert_events(connection, &vault, &events, &[])
+            })
+            .await
     }
 }
 

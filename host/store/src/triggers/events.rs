@@ -2,11 +2,12 @@
 
 use std::time::SystemTime;
 
+use database::connection::{Connection, Durability};
+use database::time::millis;
+use database::value::values;
+
 use super::types::{EventDelivery, NewEvent, StoredEvent, Trigger};
 use crate::audit::{self, Acting, AuditAction};
-use crate::connection::{Connection, Durability};
-use crate::time::millis;
-use crate::value::values;
 use crate::vault::Vault;
 use crate::webhooks::{delete_body, insert_deliveries};
 use crate::{NewDelivery, Payload, Store, StoreError, WebhookSource};
@@ -27,7 +28,9 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn add_events(&self, vault: &Vault, events: Vec<NewEvent>) -> Result<u64, StoreError> {
         let vault = vault.clone();
-        self.write(Durability::PowerLoss, move |connection| insert_events(connection, &vault, &events, &[])).await
+        self.database
+            .write(Durability::PowerLoss, move |connection| insert_events(connection, &vault, &events, &[]))
+            .await
     }
 
     /// Returns the events of a trigger after a number, the oldest first, and `true` if older ones
@@ -42,7 +45,7 @@ impl Store {
         limit: u32,
     ) -> Result<(Vec<StoredEvent>, bool), StoreError> {
         let trigger = trigger.to_owned();
-        self.read(move |connection| {
+        self.database.read(move |connection| {
             let events: Vec<StoredEvent> = connection.all(
                 &format!(
                     "SELECT {COLUMNS} FROM trigger_events WHERE trigger_id = $1 AND sequence > $2 AND data_key IS NOT NULL
@@ -70,16 +73,17 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<StoredEvent>, StoreError> {
         let trigger = trigger.to_owned();
-        self.read(move |connection| {
-            connection.all(
-                &format!(
-                    "SELECT {COLUMNS} FROM trigger_events
+        self.database
+            .read(move |connection| {
+                connection.all(
+                    &format!(
+                        "SELECT {COLUMNS} FROM trigger_events
                      WHERE trigger_id = $1 AND received_at >= $2 AND data_key IS NOT NULL ORDER BY sequence LIMIT $3"
-                ),
-                values![&trigger, since, limit],
-            )
-        })
-        .await
+                    ),
+                    values![&trigger, since, limit],
+                )
+            })
+            .await
     }
 
     /// Returns the number of the last event of a trigger.
@@ -88,12 +92,13 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn last_sequence(&self, trigger: &str) -> Result<i64, StoreError> {
         let trigger = trigger.to_owned();
-        self.read(move |connection| {
-            let last: Option<i64> =
-                connection.optional("SELECT sequence FROM triggers WHERE id = $1", values![&trigger])?;
-            Ok(last.unwrap_or_default())
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                let last: Option<i64> =
+                    connection.optional("SELECT sequence FROM triggers WHERE id = $1", values![&trigger])?;
+                Ok(last.unwrap_or_default())
+            })
+            .await
     }
 
     /// Returns an event of a trigger that is still kept.
@@ -102,15 +107,16 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn event(&self, trigger: &str, id: &str) -> Result<Option<StoredEvent>, StoreError> {
         let (trigger, id) = (trigger.to_owned(), id.to_owned());
-        self.read(move |connection| {
-            connection.optional(
+        self.database
+            .read(move |connection| {
+                connection.optional(
                 &format!(
                     "SELECT {COLUMNS} FROM trigger_events WHERE trigger_id = $1 AND id = $2 AND data_key IS NOT NULL"
                 ),
                 values![&trigger, &id],
             )
-        })
-        .await
+            })
+            .await
     }
 
     /// Sends events once more, with the same ids and these bodies. Returns their number.
@@ -124,17 +130,18 @@ impl Store {
         events: Vec<EventWebhooks>,
     ) -> Result<u64, StoreError> {
         let (vault, trigger, by) = (vault.clone(), trigger.clone(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| {
-            for (id, deliveries, body) in &events {
-                for delivery in deliveries {
-                    delete_delivery(connection, &delivery.id)?;
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                for (id, deliveries, body) in &events {
+                    for delivery in deliveries {
+                        delete_delivery(connection, &delivery.id)?;
+                    }
+                    insert_webhooks(connection, &vault, (&trigger.id, &trigger.tenant), id, deliveries, body)?;
                 }
-                insert_webhooks(connection, &vault, (&trigger.id, &trigger.tenant), id, deliveries, body)?;
-            }
-            audit::note(connection, &by, AuditAction::TriggerReplayed, &trigger.id, &trigger.tenant, "")?;
-            Ok(events.len() as u64)
-        })
-        .await
+                audit::note(connection, &by, AuditAction::TriggerReplayed, &trigger.id, &trigger.tenant, "")?;
+                Ok(events.len() as u64)
+            })
+            .await
     }
 
     /// Deletes bodies that are no longer kept, and events that no one needs to know any more.
@@ -149,7 +156,8 @@ impl Store {
         ];
         for statement in statements {
             let sweep = || {
-                self.write(Durability::ProcessKill, |connection| connection.execute(statement, values![SWEEP_BATCH]))
+                self.database
+                    .write(Durability::ProcessKill, |connection| connection.execute(statement, values![SWEEP_BATCH]))
             };
             while sweep().await? == u64::from(SWEEP_BATCH) {}
         }
@@ -236,7 +244,7 @@ pub(super) fn insert_webhooks(
     }
     let (trigger, tenant) = of;
     // A replayed event has another body, so the id of the body is not the event's.
-    let id = crate::id::random_id("evb_")?;
+    let id = database::id::random_id("evb_")?;
     let sealed = vault
         .seal_with_known_key(&Payload::context(tenant, &id), body)
         .map_err(|_| StoreError::Unexpected("a webhook cannot be sealed"))?;

@@ -2,18 +2,19 @@
 
 use std::time::Duration;
 
+use database::conditions::Conditions;
+use database::connection::{Connection, Durability};
+use database::digest::sha256_hex;
+use database::time::millis;
+use database::value::values;
+
 use super::events::EventWebhooks;
 use super::types::{NewTrigger, Removed, Trigger, TriggerChange, TriggerFilter, TriggerState};
 use super::waiting::{queue_waiting_events, unqueue_pending_events};
 use crate::agent_triggers::{AgentPart, insert_part};
 use crate::audit::{self, Acting, AuditAction};
-use crate::conditions::Conditions;
-use crate::connection::{Connection, Durability};
-use crate::digest::sha256_hex;
 use crate::integrations::text_of_labels;
 use crate::subscriptions::NewSubscription;
-use crate::time::millis;
-use crate::value::values;
 use crate::{Labels, Store, StoreError};
 
 /// Time in which a subscription without triggers is left to the one who has deleted its last
@@ -46,7 +47,7 @@ impl Store {
         limit: u64,
     ) -> Result<Option<String>, StoreError> {
         let (by, quota) = (Acting::current(), self.quota);
-        self.write(Durability::PowerLoss, move |connection| {
+        self.database.write(Durability::PowerLoss, move |connection| {
             quota.check(connection, &new.tenant)?;
             connection.lock(&format!("triggers\0{}", new.tenant))?;
             let known: u64 = connection.one("SELECT count(*) FROM triggers WHERE tenant = $1", values![&new.tenant])?;
@@ -94,7 +95,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn trigger(&self, id: &str) -> Result<Option<Trigger>, StoreError> {
         let id = id.to_owned();
-        self.read(move |connection| find(connection, &id)).await
+        self.database.read(move |connection| find(connection, &id)).await
     }
 
     /// Returns a page of triggers, the newest first.
@@ -102,31 +103,35 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn triggers(&self, filter: TriggerFilter) -> Result<Vec<Trigger>, StoreError> {
-        self.read(move |connection| {
-            let TriggerFilter { tenant, subject, connector, kind, user_identifier, labels, before, limit } = filter;
-            let mut conditions = Conditions::with_limit(limit);
-            let columns = [
-                ("tenant", tenant),
-                ("subject", subject),
-                ("connector", connector),
-                ("type", kind),
-                ("user_identifier", user_identifier),
-            ];
-            for (column, value) in columns {
-                conditions.equal(column, value);
-            }
-            for (name, value) in &labels {
-                let member = text_of_labels(&Labels::from_iter([(name.clone(), value.clone())]));
-                conditions.contains("labels", member.trim_matches(['{', '}']));
-            }
-            conditions.after("created_at, id", before);
-            let (clause, values) = conditions.finish();
-            connection.all(
-                &format!("SELECT {} FROM triggers {clause} ORDER BY created_at DESC, id DESC LIMIT $1", all_columns()),
-                &values,
-            )
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                let TriggerFilter { tenant, subject, connector, kind, user_identifier, labels, before, limit } = filter;
+                let mut conditions = Conditions::with_limit(limit);
+                let columns = [
+                    ("tenant", tenant),
+                    ("subject", subject),
+                    ("connector", connector),
+                    ("type", kind),
+                    ("user_identifier", user_identifier),
+                ];
+                for (column, value) in columns {
+                    conditions.equal(column, value);
+                }
+                for (name, value) in &labels {
+                    let member = text_of_labels(&Labels::from_iter([(name.clone(), value.clone())]));
+                    conditions.contains("labels", member.trim_matches(['{', '}']));
+                }
+                conditions.after("created_at, id", before);
+                let (clause, values) = conditions.finish();
+                connection.all(
+                    &format!(
+                        "SELECT {} FROM triggers {clause} ORDER BY created_at DESC, id DESC LIMIT $1",
+                        all_columns()
+                    ),
+                    &values,
+                )
+            })
+            .await
     }
 
     /// Returns the triggers of a subscription, the oldest first.
@@ -135,13 +140,14 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn triggers_of(&self, subscription: &str) -> Result<Vec<Trigger>, StoreError> {
         let subscription = subscription.to_owned();
-        self.read(move |connection| {
-            connection.all(
-                &format!("SELECT {} FROM triggers WHERE subscription = $1 ORDER BY created_at, id", all_columns()),
-                values![&subscription],
-            )
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                connection.all(
+                    &format!("SELECT {} FROM triggers WHERE subscription = $1 ORDER BY created_at, id", all_columns()),
+                    values![&subscription],
+                )
+            })
+            .await
     }
 
     /// Changes a trigger. Its cursor and its subscription stay. `waiting` has the webhooks of
@@ -158,40 +164,43 @@ impl Store {
         vault: &crate::vault::Vault,
     ) -> Result<Option<Trigger>, StoreError> {
         let (id, by, vault) = (id.to_owned(), Acting::current(), vault.clone());
-        self.write(Durability::PowerLoss, move |connection| {
-            let Some(before) = find(connection, &id)? else { return Ok(None) };
-            let TriggerChange { definition, labels, poll_s, paused } = change;
-            if let Some(definition) = definition {
-                connection.execute(
-                    "UPDATE triggers SET data_key = $1, definition = $2 WHERE id = $3",
-                    values![&definition.key_id, &definition.bytes, &id],
-                )?;
-            }
-            if let Some(labels) = labels {
-                connection
-                    .execute("UPDATE triggers SET labels = $1 WHERE id = $2", values![text_of_labels(&labels), &id])?;
-            }
-            if let Some(poll_s) = poll_s {
-                connection.execute("UPDATE triggers SET poll_s = $1 WHERE id = $2", values![poll_s, &id])?;
-            }
-            let is_paused = before.state == TriggerState::Paused;
-            match paused {
-                Some(true) if !is_paused => {
-                    set_state(connection, &id, TriggerState::Paused, None)?;
-                    unqueue_pending_events(connection, &id)?;
-                    audit::note(connection, &by, AuditAction::TriggerPaused, &id, &before.tenant, "")?;
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let Some(before) = find(connection, &id)? else { return Ok(None) };
+                let TriggerChange { definition, labels, poll_s, paused } = change;
+                if let Some(definition) = definition {
+                    connection.execute(
+                        "UPDATE triggers SET data_key = $1, definition = $2 WHERE id = $3",
+                        values![&definition.key_id, &definition.bytes, &id],
+                    )?;
                 }
-                Some(false) if before.state != TriggerState::Pending => {
-                    set_state(connection, &id, TriggerState::Live, None)?;
-                    queue_waiting_events(connection, &vault, &before, &waiting)?;
+                if let Some(labels) = labels {
+                    connection.execute(
+                        "UPDATE triggers SET labels = $1 WHERE id = $2",
+                        values![text_of_labels(&labels), &id],
+                    )?;
                 }
-                _ => {}
-            }
-            wake(connection, before.subscription.as_deref())?;
-            audit::note(connection, &by, AuditAction::TriggerChanged, &id, &before.tenant, "")?;
-            find(connection, &id)
-        })
-        .await
+                if let Some(poll_s) = poll_s {
+                    connection.execute("UPDATE triggers SET poll_s = $1 WHERE id = $2", values![poll_s, &id])?;
+                }
+                let is_paused = before.state == TriggerState::Paused;
+                match paused {
+                    Some(true) if !is_paused => {
+                        set_state(connection, &id, TriggerState::Paused, None)?;
+                        unqueue_pending_events(connection, &id)?;
+                        audit::note(connection, &by, AuditAction::TriggerPaused, &id, &before.tenant, "")?;
+                    }
+                    Some(false) if before.state != TriggerState::Pending => {
+                        set_state(connection, &id, TriggerState::Live, None)?;
+                        queue_waiting_events(connection, &vault, &before, &waiting)?;
+                    }
+                    _ => {}
+                }
+                wake(connection, before.subscription.as_deref())?;
+                audit::note(connection, &by, AuditAction::TriggerChanged, &id, &before.tenant, "")?;
+                find(connection, &id)
+            })
+            .await
     }
 
     /// Notes that the receivers of a trigger were told that it is degraded, or that it is no
@@ -201,14 +210,15 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn tell_degraded(&self, trigger: &str, is_degraded: bool) -> Result<bool, StoreError> {
         let trigger = trigger.to_owned();
-        self.write(Durability::PowerLoss, move |connection| {
-            let changed = connection.execute(
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let changed = connection.execute(
                 "UPDATE triggers SET told_degraded = $1 WHERE id = $2 AND told_degraded <> $1 AND state <> 'paused'",
                 values![is_degraded, &trigger],
             )?;
-            Ok(changed > 0)
-        })
-        .await
+                Ok(changed > 0)
+            })
+            .await
     }
 
     /// Deletes a trigger with its events. Its webhooks that are not delivered yet are not sent.
@@ -218,7 +228,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn remove_trigger(&self, id: &str) -> Result<Option<Removed>, StoreError> {
         let (id, by) = (id.to_owned(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| remove(connection, &by, &id, END_DELAY)).await
+        self.database.write(Durability::PowerLoss, move |connection| remove(connection, &by, &id, END_DELAY)).await
     }
 
     /// Notes in the audit what was done with a trigger.
@@ -227,7 +237,8 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn audit_trigger(&self, action: AuditAction, id: &str, tenant: &str) -> Result<(), StoreError> {
         let (id, tenant, by) = (id.to_owned(), tenant.to_owned(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| audit::note(connection, &by, action, &id, &tenant, ""))
+        self.database
+            .write(Durability::PowerLoss, move |connection| audit::note(connection, &by, action, &id, &tenant, ""))
             .await
     }
 }

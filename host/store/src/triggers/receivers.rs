@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use database::connection::Connection;
+use database::time::millis;
+use database::value::values;
+
 use super::queries::set_state;
 use super::types::TriggerState;
 use super::waiting::unqueue_pending_events;
 use crate::StoreError;
-use crate::connection::Connection;
-use crate::time::millis;
-use crate::value::values;
 
 /// A trigger is disabled once its receivers have failed for this time, without one that succeeded.
 const MAX_FAILING: Duration = Duration::from_secs(5 * 24 * 3600);

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
+use database::digest::sha256_hex;
+use database::id::random_id;
+use database::value::{FromRow, FromValue, Row, Value};
+
 use crate::agent_triggers::{AgentPart, NewAgentPart};
-use crate::digest::sha256_hex;
-use crate::id::random_id;
 use crate::integrations::{Labels, read_labels, read_sealed};
-use crate::value::{FromRow, FromValue, Row, Value};
 use crate::{NewDelivery, Sealed, StoreError};
 
 /// Makes the id of a new trigger.

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use database::connection::{Connection, Durability};
+use database::value::values;
+
 use super::events::{COLUMNS, EventWebhooks, delete_delivery, insert_events, insert_webhooks, is_known};
 use super::queries::all_columns;
 use super::types::{NewEvent, StoredEvent, Trigger};
-use crate::connection::{Connection, Durability};
 use crate::stored_bytes::Quota;
-use crate::value::values;
 use crate::vault::Vault;
 use crate::{Store, StoreError, StoredPush};
 
@@ -19,7 +20,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn pending_events(&self, tenant: &str) -> Result<u64, StoreError> {
         let tenant = tenant.to_owned();
-        self.read(move |connection| pending_of(connection, &tenant)).await
+        self.database.read(move |connection| pending_of(connection, &tenant)).await
     }
 
     /// Returns the events of a trigger whose webhooks wait, the oldest first.
@@ -28,16 +29,17 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn waiting_events(&self, trigger: &str, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
         let trigger = trigger.to_owned();
-        self.read(move |connection| {
-            connection.all(
-                &format!(
+        self.database
+            .read(move |connection| {
+                connection.all(
+                    &format!(
                     "SELECT {COLUMNS} FROM trigger_events WHERE trigger_id = $1 AND NOT queued AND data_key IS NOT NULL
                      ORDER BY sequence LIMIT $2"
                 ),
-                values![&trigger, limit],
-            )
-        })
-        .await
+                    values![&trigger, limit],
+                )
+            })
+            .await
     }
 
     /// Returns triggers whose events have waited until their tenant has fewer than `max_pending`
@@ -46,7 +48,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn triggers_with_backlog(&self, max_pending: u64, limit: u32) -> Result<Vec<Trigger>, StoreError> {
-        self.read(move |connection| {
+        self.database.read(move |connection| {
             let tenants: Vec<String> = connection
                 .all("SELECT DISTINCT tenant FROM triggers WHERE has_backlog AND state = 'live'", &[])?;
             let mut found = Vec::new();
@@ -77,7 +79,7 @@ impl Store {
         waiting: Vec<EventWebhooks>,
     ) -> Result<(), StoreError> {
         let (vault, trigger) = (vault.clone(), trigger.clone());
-        self.write(Durability::PowerLoss, move |connection| {
+        self.database.write(Durability::PowerLoss, move |connection| {
             let is_live = connection.execute(
                 "UPDATE triggers SET sequence = sequence WHERE id = $1 AND state = 'live'",
                 values![&trigger.id],

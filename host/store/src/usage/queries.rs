@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use database::connection::{Connection, Durability};
+use database::time::millis;
+use database::value::{FromRow, Row, Value, values};
+
 use super::types::{OPERATIONS, SUBJECTS};
 use super::{NewUsageBatch, UsageCounts, UsageFilter, UsageKey, UsageRow};
-use crate::connection::{Connection, Durability};
-use crate::time::millis;
-use crate::value::{FromRow, Row, Value, values};
 use crate::{Store, StoreError};
 
 /// Time for which the id of a batch is kept. A gateway that reaches the database again after a
@@ -32,28 +33,29 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer. The counts may have been added then.
     pub async fn add_usage(&self, batch: NewUsageBatch) -> Result<(), StoreError> {
-        self.write(Durability::ProcessKill, move |connection| {
-            let added = connection.execute(
-                "INSERT INTO usage_batches (id, added_at) VALUES ($1, now_ms()) ON CONFLICT (id) DO NOTHING",
-                values![&batch.id],
-            )?;
-            if added == 0 {
-                return Ok(());
-            }
-            connection
-                .execute("DELETE FROM usage_batches WHERE added_at < now_ms() - $1", values![millis(BATCH_KEPT)])?;
-            for (day, tenant, key, counts) in &batch.counts {
-                let (table, names) = match key {
-                    UsageKey::Operation { connector, operation } => {
-                        (OPERATIONS, vec![Value::from(tenant), connector.into(), operation.into()])
-                    }
-                    UsageKey::Subject(subject) => (SUBJECTS, vec![Value::from(tenant), subject.into()]),
-                };
-                add(connection, table, *day, names, counts)?;
-            }
-            Ok(())
-        })
-        .await
+        self.database
+            .write(Durability::ProcessKill, move |connection| {
+                let added = connection.execute(
+                    "INSERT INTO usage_batches (id, added_at) VALUES ($1, now_ms()) ON CONFLICT (id) DO NOTHING",
+                    values![&batch.id],
+                )?;
+                if added == 0 {
+                    return Ok(());
+                }
+                connection
+                    .execute("DELETE FROM usage_batches WHERE added_at < now_ms() - $1", values![millis(BATCH_KEPT)])?;
+                for (day, tenant, key, counts) in &batch.counts {
+                    let (table, names) = match key {
+                        UsageKey::Operation { connector, operation } => {
+                            (OPERATIONS, vec![Value::from(tenant), connector.into(), operation.into()])
+                        }
+                        UsageKey::Subject(subject) => (SUBJECTS, vec![Value::from(tenant), subject.into()]),
+                    };
+                    add(connection, table, *day, names, counts)?;
+                }
+                Ok(())
+            })
+            .await
     }
 
     /// Returns a page of usage: the newest day first, and the names of a day in their order.
@@ -63,11 +65,12 @@ impl Store {
     pub async fn usage(&self, filter: UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
         let (statement, values) = list_statement(&filter);
         let columns = filter.by.columns().len();
-        self.read(move |connection| {
-            let rows = connection.query(&statement, &values)?;
-            rows.into_iter().map(|mut row| read_row(&mut row, columns)).collect()
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                let rows = connection.query(&statement, &values)?;
+                rows.into_iter().map(|mut row| read_row(&mut row, columns)).collect()
+            })
+            .await
     }
 
     /// Deletes the usage of days that ended longer ago than `keep`, and adds up what sessions have
@@ -85,11 +88,12 @@ impl Store {
                 let statement = deleting.clone();
                 let sweep =
                     move |connection: &mut dyn Connection| connection.execute(&statement, values![millis(keep), ROWS]);
-                if self.write(Durability::ProcessKill, sweep).await? < u64::from(ROWS) {
+                if self.database.write(Durability::ProcessKill, sweep).await? < u64::from(ROWS) {
                     break;
                 }
             }
-            let fold_some = || self.write(Durability::ProcessKill, move |connection| fold(connection, table, key));
+            let fold_some =
+                || self.database.write(Durability::ProcessKill, move |connection| fold(connection, table, key));
             while fold_some().await? == ROWS as usize {}
         }
         Ok(())

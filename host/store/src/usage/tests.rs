@@ -105,7 +105,7 @@ async fn a_list_has_pages_and_days(site: Site) {
 }
 
 async fn old_days_are_deleted_and_parts_of_sessions_are_added_up(site: Site) {
-    let today = site.store.now().await.unwrap();
+    let today = site.store.database.now().await.unwrap();
     let today = std::time::SystemTime::from(today).duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() / 86_400;
     let today = u32::try_from(today).unwrap();
     for day in [today - 3, today - 2, today] {

@@ -2,9 +2,10 @@
 
 use std::ops::AddAssign;
 
+use database::id::random_id;
+use database::value::{FromRow, Row};
+
 use crate::StoreError;
-use crate::id::random_id;
-use crate::value::{FromRow, Row};
 
 /// The counts of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

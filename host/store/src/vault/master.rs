@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use database::digest::hex;
 use ring::hmac;
 use secrecy::zeroize::Zeroizing;
 use secrecy::{ExposeSecret, SecretBox};
@@ -16,7 +17,6 @@ use secrecy::{ExposeSecret, SecretBox};
 use super::cipher::{Cipher, KEY_BYTES, Key, new_key};
 use super::error::VaultError;
 use crate::data_keys::{DataKey, Wrap};
-use crate::digest::hex;
 
 /// Bytes that are read of a master key file. A valid file has far fewer.
 const MAX_FILE_BYTES: u64 = 4096;

@@ -33,6 +33,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use database::id::random_id;
 use secrecy::{SecretBox, SecretSlice};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -42,7 +43,6 @@ pub use self::error::VaultError;
 use self::master::{Master, MasterFile};
 pub use self::rotation::{RotationEnd, RotationProgress, RotationReport, rotate};
 use crate::data_keys::DataKey;
-use crate::id::random_id;
 use crate::{Sealed, Store, StoreError};
 
 /// Maximum age of the list of data keys when a secret is sealed. A rotation waits for longer than

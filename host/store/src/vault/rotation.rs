@@ -20,6 +20,8 @@ use std::path::Path;
 use std::slice;
 use std::time::{Duration, Instant};
 
+use database::id::random_id;
+use database::process_lock::ProcessLock;
 use secrecy::ExposeSecret;
 use tokio::time::sleep;
 
@@ -28,8 +30,6 @@ use super::master::{self, Master};
 use super::{Keys, MAX_AGE, Vault, VaultError};
 use crate::Store;
 use crate::data_keys::DataKey;
-use crate::id::random_id;
-use crate::process_lock::ProcessLock;
 
 /// Number of secrets that one transaction replaces. A transaction of this size is too short to
 /// delay the writes of gateways.
@@ -103,7 +103,7 @@ pub async fn rotate(
 /// when it has noticed the end of the process.
 async fn lock(store: &Store) -> Result<ProcessLock, VaultError> {
     for _ in 0..LOCK_ATTEMPTS {
-        if let Some(lock) = store.try_process_lock("rotation").await? {
+        if let Some(lock) = store.database.try_process_lock("rotation").await? {
             return Ok(lock);
         }
         sleep(LOCK_DELAY).await;

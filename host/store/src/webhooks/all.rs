@@ -1,12 +1,13 @@
 //! The deliveries of all tenants, for the operator.
 
+use database::conditions::Conditions;
+use database::connection::{Connection, Durability};
+use database::value::{FromRow, Row, values};
+
 use super::deliveries::COLUMNS;
 use super::{AnyDelivery, AnyDeliveryFilter, Delivery, DeliveryStatus, Resent, UrlFilter, WebhookSource};
 use crate::audit::{self, Acting, AuditAction};
-use crate::conditions::Conditions;
-use crate::connection::{Connection, Durability};
 use crate::integrations::read_sealed;
-use crate::value::{FromRow, Row, values};
 use crate::{Store, StoreError};
 
 /// The columns of an [`AnyDelivery`] after those of its [`Delivery`], in the order in which they
@@ -20,31 +21,32 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn all_deliveries(&self, filter: AnyDeliveryFilter) -> Result<Vec<AnyDelivery>, StoreError> {
-        self.read(move |connection| {
-            let AnyDeliveryFilter { id, status, tenant, url, before, limit } = filter;
-            let (receiver, hash) = match url {
-                Some(UrlFilter::Receiver(receiver)) => (Some(receiver), None),
-                Some(UrlFilter::Hash(hash)) => (None, Some(hash)),
-                None => (None, None),
-            };
-            let status = status.map(|status| status.name().to_owned());
-            let mut conditions = Conditions::with_limit(limit);
-            let equal = [("status", status), ("tenant", tenant), ("receiver", receiver), ("url_hash", hash)];
-            for (column, value) in equal {
-                conditions.equal(column, value);
-            }
-            conditions.with("(webhook_id = ? OR message_id = ?)", id);
-            conditions.after("created_at, webhook_id", before);
-            let (clause, values) = conditions.finish();
-            connection.all(
-                &format!(
-                    "SELECT {COLUMNS}, {MORE_COLUMNS} FROM webhook_deliveries {clause}
+        self.database
+            .read(move |connection| {
+                let AnyDeliveryFilter { id, status, tenant, url, before, limit } = filter;
+                let (receiver, hash) = match url {
+                    Some(UrlFilter::Receiver(receiver)) => (Some(receiver), None),
+                    Some(UrlFilter::Hash(hash)) => (None, Some(hash)),
+                    None => (None, None),
+                };
+                let status = status.map(|status| status.name().to_owned());
+                let mut conditions = Conditions::with_limit(limit);
+                let equal = [("status", status), ("tenant", tenant), ("receiver", receiver), ("url_hash", hash)];
+                for (column, value) in equal {
+                    conditions.equal(column, value);
+                }
+                conditions.with("(webhook_id = ? OR message_id = ?)", id);
+                conditions.after("created_at, webhook_id", before);
+                let (clause, values) = conditions.finish();
+                connection.all(
+                    &format!(
+                        "SELECT {COLUMNS}, {MORE_COLUMNS} FROM webhook_deliveries {clause}
                      ORDER BY created_at DESC, webhook_id DESC LIMIT $1"
-                ),
-                &values,
-            )
-        })
-        .await
+                    ),
+                    &values,
+                )
+            })
+            .await
     }
 
     /// Makes a delivery due now. If it had ended, it is attempted once more, with the same id.
@@ -53,7 +55,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn resend_delivery(&self, webhook_id: &str) -> Result<Resent, StoreError> {
         let (webhook_id, by) = (webhook_id.to_owned(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| {
+        self.database.write(Durability::PowerLoss, move |connection| {
             let found = "UPDATE webhook_deliveries
                  SET resent = (status <> 'pending' OR resent), status = 'pending', next_attempt_at = now_ms(), body_until = NULL
                  WHERE webhook_id = $1 AND payload_id IS NOT NULL RETURNING";

@@ -1,11 +1,12 @@
 //! Storing and reading deliveries of webhooks.
 
+use database::connection::{Connection, Durability};
+use database::time::millis;
+use database::value::{FromRow, Row, values};
+
 use super::all::MORE_COLUMNS;
 use super::types::Attempts;
 use super::{AnyDelivery, Delivery, NewDelivery, Payload};
-use crate::connection::{Connection, Durability};
-use crate::time::millis;
-use crate::value::{FromRow, Row, values};
 use crate::{Store, StoreError};
 
 /// URLs and bodies that one transaction deletes, so that it does not delay other writes.
@@ -20,7 +21,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn add_deliveries(&self, deliveries: Vec<NewDelivery>) -> Result<(), StoreError> {
-        self.write(Durability::PowerLoss, move |connection| insert_deliveries(connection, &deliveries)).await
+        self.database.write(Durability::PowerLoss, move |connection| insert_deliveries(connection, &deliveries)).await
     }
 
     /// Stores a delivery, to be attempted immediately. Returns `false` and stores nothing if its id
@@ -29,18 +30,19 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn add_delivery_once(&self, delivery: NewDelivery) -> Result<bool, StoreError> {
-        self.write(Durability::PowerLoss, move |connection| {
-            connection.lock(&format!("webhook delivery\0{}", delivery.webhook_id))?;
-            let is_known: bool = connection.one(
-                "SELECT EXISTS (SELECT 1 FROM webhook_deliveries WHERE webhook_id = $1)",
-                values![&delivery.webhook_id],
-            )?;
-            if !is_known {
-                insert_deliveries(connection, std::slice::from_ref(&delivery))?;
-            }
-            Ok(!is_known)
-        })
-        .await
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                connection.lock(&format!("webhook delivery\0{}", delivery.webhook_id))?;
+                let is_known: bool = connection.one(
+                    "SELECT EXISTS (SELECT 1 FROM webhook_deliveries WHERE webhook_id = $1)",
+                    values![&delivery.webhook_id],
+                )?;
+                if !is_known {
+                    insert_deliveries(connection, std::slice::from_ref(&delivery))?;
+                }
+                Ok(!is_known)
+            })
+            .await
     }
 
     /// Returns the deliveries of an event, in the order of their ids.
@@ -49,15 +51,16 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn deliveries_of_event(&self, event: &str) -> Result<Vec<AnyDelivery>, StoreError> {
         let event = event.to_owned();
-        self.read(move |connection| {
-            connection.all(
+        self.database
+            .read(move |connection| {
+                connection.all(
                 &format!(
                     "SELECT {COLUMNS}, {MORE_COLUMNS} FROM webhook_deliveries WHERE message_id = $1 ORDER BY webhook_id"
                 ),
                 values![&event],
             )
-        })
-        .await
+            })
+            .await
     }
 
     /// Returns the deliveries about the end of a job, in the order of their ids.
@@ -66,13 +69,14 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn deliveries_of(&self, job_id: &str) -> Result<Vec<Delivery>, StoreError> {
         let job_id = job_id.to_owned();
-        self.read(move |connection| {
-            connection.all(
-                &format!("SELECT {COLUMNS} FROM webhook_deliveries WHERE job_id = $1 ORDER BY webhook_id"),
-                values![&job_id],
-            )
-        })
-        .await
+        self.database
+            .read(move |connection| {
+                connection.all(
+                    &format!("SELECT {COLUMNS} FROM webhook_deliveries WHERE job_id = $1 ORDER BY webhook_id"),
+                    values![&job_id],
+                )
+            })
+            .await
     }
 
     /// Deletes the URLs and bodies of deliveries that have ended and that are no longer kept, the
@@ -82,8 +86,8 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn sweep_webhooks(&self) -> Result<u64, StoreError> {
-        while self.write(Durability::ProcessKill, delete_old_bodies).await? == SWEEP_BATCH {}
-        self.write(Durability::ProcessKill, |connection| {
+        while self.database.write(Durability::ProcessKill, delete_old_bodies).await? == SWEEP_BATCH {}
+        self.database.write(Durability::ProcessKill, |connection| {
             let deliveries = connection.execute(
                 "DELETE FROM webhook_deliveries WHERE status <> 'pending' AND payload_id IS NULL AND expires_at <= now_ms()",
                 &[],

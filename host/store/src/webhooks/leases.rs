@@ -7,13 +7,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use database::connection::{Connection, Durability};
+use database::time::millis;
+use database::value::{FromRow, Row, values};
+
 use super::deliveries::{COLUMNS, delete_body};
 use super::types::{Attempts, SOURCE_COLUMNS};
 use super::{ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, Payload, WebhookSource};
-use crate::connection::{Connection, Durability};
-use crate::time::millis;
 use crate::triggers::{AttemptOfEvent, note_attempt};
-use crate::value::{FromRow, Row, values};
 use crate::{Sealed, Store, StoreError};
 
 /// Limits of the deliveries that are attempted at the same time by all gateways together, and of
@@ -54,12 +55,12 @@ impl Store {
         life: Duration,
         limits: ClaimLimits,
     ) -> Result<Vec<ClaimedDelivery>, StoreError> {
-        if limits.of_claim == 0 || limits.bytes == 0 || !self.read(is_any_due).await? {
+        if limits.of_claim == 0 || limits.bytes == 0 || !self.database.read(is_any_due).await? {
             return Ok(Vec::new());
         }
         // A database server may lose its power while the worker continues. Its lease must then not
         // be given to another one.
-        self.write(Durability::PowerLoss, move |connection| claim_due(connection, life, limits)).await
+        self.database.write(Durability::PowerLoss, move |connection| claim_due(connection, life, limits)).await
     }
 
     /// Stores the attempts of a delivery, with the last one, and its state after that. Releases the
@@ -78,8 +79,9 @@ impl Store {
         keep: Duration,
     ) -> Result<bool, StoreError> {
         let (webhook_id, attempts) = (webhook_id.to_owned(), Attempts::to_text(attempts));
-        self.write(Durability::PowerLoss, move |connection| {
-            let written = match result {
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let written = match result {
                 AttemptResult::Gone => {
                     end_delivery(connection, &webhook_id, fence, &attempts, DeliveryStatus::Failed, keep)
                 }
@@ -95,22 +97,24 @@ impl Store {
                     end_delivery(connection, &webhook_id, fence, &attempts, DeliveryStatus::Failed, keep)
                 }
             }?;
-            if written == 0 {
-                return Ok(false);
-            }
-            let trigger: Option<Option<String>> = connection
-                .optional("SELECT trigger_id FROM webhook_deliveries WHERE webhook_id = $1", values![&webhook_id])?;
-            if let Some(trigger) = trigger.flatten() {
-                let result = match result {
-                    AttemptResult::Delivered => AttemptOfEvent::Received,
-                    AttemptResult::Gone => AttemptOfEvent::Gone,
-                    AttemptResult::RetryAfter(_) | AttemptResult::Failed => AttemptOfEvent::Failed,
-                };
-                note_attempt(connection, &trigger, result)?;
-            }
-            Ok(true)
-        })
-        .await
+                if written == 0 {
+                    return Ok(false);
+                }
+                let trigger: Option<Option<String>> = connection.optional(
+                    "SELECT trigger_id FROM webhook_deliveries WHERE webhook_id = $1",
+                    values![&webhook_id],
+                )?;
+                if let Some(trigger) = trigger.flatten() {
+                    let result = match result {
+                        AttemptResult::Delivered => AttemptOfEvent::Received,
+                        AttemptResult::Gone => AttemptOfEvent::Gone,
+                        AttemptResult::RetryAfter(_) | AttemptResult::Failed => AttemptOfEvent::Failed,
+                    };
+                    note_attempt(connection, &trigger, result)?;
+                }
+                Ok(true)
+            })
+            .await
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use database::connection::Durability;
+use database::time::millis;
+use database::value::{FromRow, Row, values};
+
 use super::WebhookSecret;
 use crate::audit::{self, Acting, AuditAction};
-use crate::connection::Durability;
-use crate::time::millis;
-use crate::value::{FromRow, Row, values};
 use crate::{Sealed, Store, StoreError};
 
 /// The columns of a [`WebhookSecret`], in the order in which they are read.
@@ -26,28 +27,29 @@ impl Store {
         overlap: Duration,
     ) -> Result<WebhookSecret, StoreError> {
         let (tenant, id, by, quota) = (tenant.to_owned(), id.to_owned(), Acting::current(), self.quota);
-        self.write(Durability::PowerLoss, move |connection| {
-            quota.check(connection, &tenant)?;
-            audit::note(connection, &by, AuditAction::WebhookSecretCreated, &id, &tenant, "")?;
-            // Without the lock, two calls at the same time could each leave a current secret.
-            connection.lock(&format!("webhook secrets\0{tenant}"))?;
-            connection.execute(
-                "DELETE FROM webhook_secrets WHERE tenant = $1 AND expires_at IS NOT NULL",
-                values![&tenant],
-            )?;
-            connection.execute(
-                "UPDATE webhook_secrets SET expires_at = now_ms() + $1 WHERE tenant = $2",
-                values![millis(overlap), &tenant],
-            )?;
-            connection.one(
-                &format!(
-                    "INSERT INTO webhook_secrets (id, tenant, created_at, data_key, secret)
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                quota.check(connection, &tenant)?;
+                audit::note(connection, &by, AuditAction::WebhookSecretCreated, &id, &tenant, "")?;
+                // Without the lock, two calls at the same time could each leave a current secret.
+                connection.lock(&format!("webhook secrets\0{tenant}"))?;
+                connection.execute(
+                    "DELETE FROM webhook_secrets WHERE tenant = $1 AND expires_at IS NOT NULL",
+                    values![&tenant],
+                )?;
+                connection.execute(
+                    "UPDATE webhook_secrets SET expires_at = now_ms() + $1 WHERE tenant = $2",
+                    values![millis(overlap), &tenant],
+                )?;
+                connection.one(
+                    &format!(
+                        "INSERT INTO webhook_secrets (id, tenant, created_at, data_key, secret)
                      VALUES ($1, $2, now_ms(), $3, $4) RETURNING {COLUMNS}"
-                ),
-                values![&id, &tenant, &secret.key_id, &secret.bytes],
-            )
-        })
-        .await
+                    ),
+                    values![&id, &tenant, &secret.key_id, &secret.bytes],
+                )
+            })
+            .await
     }
 
     /// Returns the valid secrets of a tenant: the current one first.
@@ -56,17 +58,18 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn webhook_secrets(&self, tenant: &str) -> Result<Vec<WebhookSecret>, StoreError> {
         let tenant = tenant.to_owned();
-        self.read(move |connection| {
-            connection.all(
-                &format!(
-                    "SELECT {COLUMNS} FROM webhook_secrets
+        self.database
+            .read(move |connection| {
+                connection.all(
+                    &format!(
+                        "SELECT {COLUMNS} FROM webhook_secrets
                      WHERE tenant = $1 AND (expires_at IS NULL OR expires_at > now_ms())
                      ORDER BY expires_at IS NOT NULL, id"
-                ),
-                values![&tenant],
-            )
-        })
-        .await
+                    ),
+                    values![&tenant],
+                )
+            })
+            .await
     }
 
     /// Deletes a secret. Returns `false` if the tenant has no valid secret with this id.
@@ -75,18 +78,19 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn delete_webhook_secret(&self, tenant: &str, id: &str) -> Result<bool, StoreError> {
         let (tenant, id, by) = (tenant.to_owned(), id.to_owned(), Acting::current());
-        self.write(Durability::PowerLoss, move |connection| {
-            let deleted = connection.execute(
-                "DELETE FROM webhook_secrets
+        self.database
+            .write(Durability::PowerLoss, move |connection| {
+                let deleted = connection.execute(
+                    "DELETE FROM webhook_secrets
                  WHERE tenant = $1 AND id = $2 AND (expires_at IS NULL OR expires_at > now_ms())",
-                values![&tenant, &id],
-            )?;
-            if deleted > 0 {
-                audit::note(connection, &by, AuditAction::WebhookSecretDeleted, &id, &tenant, "")?;
-            }
-            Ok(deleted > 0)
-        })
-        .await
+                    values![&tenant, &id],
+                )?;
+                if deleted > 0 {
+                    audit::note(connection, &by, AuditAction::WebhookSecretDeleted, &id, &tenant, "")?;
+                }
+                Ok(deleted > 0)
+            })
+            .await
     }
 }
 

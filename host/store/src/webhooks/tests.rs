@@ -119,7 +119,7 @@ async fn claim_one(store: &Store, life: Duration) -> Option<ClaimedDelivery> {
 
 async fn a_delivery_is_stored_once_and_only_if_its_transaction_commits(site: Site) {
     let store = site_with_key(&site).await;
-    let broken = store.write(crate::Durability::PowerLoss, |connection| {
+    let broken = store.database.write(database::connection::Durability::PowerLoss, |connection| {
         insert_deliveries(connection, &[delivery("acme", "one", 1)])?;
         Err::<(), _>(StoreError::Duplicate)
     });

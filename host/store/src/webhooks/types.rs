@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use database::digest::sha256_hex;
+use database::id::random_id;
+use database::time::{from_millis, to_millis};
+use database::value::{FromValue, Row, Value};
 use serde_json::{Value as Json, json};
 
-use crate::digest::sha256_hex;
-use crate::id::random_id;
-use crate::time::{from_millis, to_millis};
-use crate::value::{FromValue, Row, Value};
 use crate::{Sealed, StoreError};
 
 /// A secret that webhooks of a tenant are signed with.

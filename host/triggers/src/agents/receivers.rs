@@ -105,7 +105,7 @@ impl Triggers {
         let Some(report) = store.agent_deliveries(id).await? else { return Ok(None) };
         let Some(former) = store.agent_receiver(id).await? else { return Ok(None) };
         let former = self.parts.webhooks.agent_secrets(id, &former).await?;
-        let secrets = receiver.secrets.clone().after(former, store.now().await?.into());
+        let secrets = receiver.secrets.clone().after(former, store.database().now().await?.into());
         let sealed = self.seal(&AgentPart::context(id), &secrets).await?;
         if store.resubscribe_agent(id, receiver.life, receiver.takes_control, sealed).await?.is_none() {
             return Ok(None);

@@ -98,7 +98,7 @@ impl Machine {
             key_id: None,
             oauth_client: None,
             verifier: Some(verifier),
-            expires_at: self.store.now().await.unwrap() + Duration::from_secs(600),
+            expires_at: self.store.database.now().await.unwrap() + Duration::from_secs(600),
         };
         self.store.save_authorization(authorization).await.unwrap();
         let secret = vault.seal(&WebhookSecret::context("acme", "whs_1"), b"webhook secret").await.unwrap();

@@ -160,7 +160,7 @@ async fn a_secret_that_cannot_be_unsealed_is_left_unchanged_and_counted(site: Si
 
 async fn a_second_rotation_at_the_same_time_is_refused(site: Site) {
     let machine = Machine::on(&site).await;
-    let _lock = machine.store.try_process_lock("rotation").await.unwrap().unwrap();
+    let _lock = machine.store.database.try_process_lock("rotation").await.unwrap().unwrap();
     let result = rotate(&machine.key_file(), &machine.store, RotationEnd::ForgetPrevious, &mut |_| {}).await;
     assert!(matches!(result, Err(VaultError::Busy)));
 }

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use crate::postgres::Postgres;
-use crate::{FILE, Settings, Store, StoreError, sqlite};
+use crate::{Database, FILE, Settings, StoreError, Tables, sqlite};
 
 /// The state of a database that this process has not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,22 +18,22 @@ pub struct DatabaseState {
     pub server_time: Option<SystemTime>,
 }
 
-impl Store {
+impl Database {
     /// Reads the version of a database. It runs no migration and creates nothing. `None` if
     /// there is no SQLite file yet.
     ///
     /// # Errors
     /// If the file is locked, damaged or of another program, or if the PostgreSQL server cannot be
     /// reached or refuses the connection.
-    pub async fn inspect(settings: &Settings) -> Result<Option<DatabaseState>, StoreError> {
+    pub async fn inspect(settings: &Settings, tables: &'static Tables) -> Result<Option<DatabaseState>, StoreError> {
         if let Some(url) = &settings.database_url {
-            return Postgres::unconnected(url)?.inspect().await.map(Some);
+            return Postgres::unconnected(url, tables)?.inspect().await.map(Some);
         }
         let path = settings.data_dir.join(FILE);
         if !path.is_file() {
             return Ok(None);
         }
-        let (version, known) = sqlite::version_of_file(path).await?;
+        let (version, known) = sqlite::version_of_file(path, tables).await?;
         Ok(Some(DatabaseState { version, known, is_usable: version <= known, server_time: None }))
     }
 }
@@ -45,16 +45,16 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::testing::Site;
+    use crate::testing::{NOTES, Site};
 
     #[tokio::test]
     async fn a_database_is_inspected_without_being_made() {
         let folder = TempDir::new().unwrap();
         let settings = Settings { data_dir: folder.path().to_owned(), database_url: None };
-        assert_eq!(Store::inspect(&settings).await.unwrap(), None);
+        assert_eq!(Database::inspect(&settings, &NOTES).await.unwrap(), None);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-        drop(Store::connect(&settings).await.unwrap());
-        let state = Store::inspect(&settings).await.unwrap().unwrap();
+        drop(Database::connect(&settings, &NOTES).await.unwrap());
+        let state = Database::inspect(&settings, &NOTES).await.unwrap().unwrap();
         assert!(state.is_usable && state.version == state.known && state.known > 0, "{state:?}");
     }
 
@@ -67,13 +67,13 @@ mod tests {
         )
         .unwrap();
         let settings = Settings { data_dir: folder.path().to_owned(), database_url: None };
-        assert!(matches!(Store::inspect(&settings).await, Err(StoreError::Damaged { .. })));
+        assert!(matches!(Database::inspect(&settings, &NOTES).await, Err(StoreError::Damaged { .. })));
     }
 
     #[tokio::test]
     async fn a_server_tells_its_time_and_the_version_of_the_tables() {
         let site = Site::postgres().await;
-        let state = Store::inspect(&site.settings).await.unwrap().unwrap();
+        let state = Database::inspect(&site.place.settings, &NOTES).await.unwrap().unwrap();
         assert!(state.is_usable && state.version == state.known, "{state:?}");
         assert!(state.server_time.unwrap() > UNIX_EPOCH + Duration::from_secs(1_700_000_000));
     }

@@ -20,7 +20,7 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 }
 
 /// Bytes as lower-case hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

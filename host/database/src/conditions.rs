@@ -3,26 +3,26 @@
 use crate::value::Value;
 
 /// The conditions of a list, and the parameters of its statement.
-pub(crate) struct Conditions {
+pub struct Conditions {
     conditions: Vec<String>,
     values: Vec<Value>,
 }
 
 impl Conditions {
     /// No conditions. The statement has the parameter `$1`, which is the largest number of rows.
-    pub(crate) fn with_limit(limit: u32) -> Self {
+    pub fn with_limit(limit: u32) -> Self {
         Self { conditions: Vec::new(), values: vec![limit.into()] }
     }
 
     /// Adds a condition without parameters, unless it is empty.
-    pub(crate) fn add(&mut self, condition: &str) {
+    pub fn add(&mut self, condition: &str) {
         if !condition.is_empty() {
             self.conditions.push(condition.to_owned());
         }
     }
 
     /// Adds a comparison, such as `at >=`, with a value, if there is one.
-    pub(crate) fn compare(&mut self, comparison: &str, value: Option<impl Into<Value>>) {
+    pub fn compare(&mut self, comparison: &str, value: Option<impl Into<Value>>) {
         if let Some(value) = value {
             let parameter = self.parameter(value.into());
             self.conditions.push(format!("{comparison} {parameter}"));
@@ -30,12 +30,12 @@ impl Conditions {
     }
 
     /// Adds equality of a column with a value, if there is one.
-    pub(crate) fn equal(&mut self, column: &str, value: Option<impl Into<Value>>) {
+    pub fn equal(&mut self, column: &str, value: Option<impl Into<Value>>) {
         self.compare(&format!("{column} ="), value);
     }
 
     /// Adds a condition with a value, if there is one. Each `?` in the condition stands for the value.
-    pub(crate) fn with(&mut self, condition: &str, value: Option<impl Into<Value>>) {
+    pub fn with(&mut self, condition: &str, value: Option<impl Into<Value>>) {
         if let Some(value) = value {
             let parameter = self.parameter(value.into());
             self.conditions.push(condition.replace('?', &parameter));
@@ -43,14 +43,14 @@ impl Conditions {
     }
 
     /// Keeps the rows whose column has a part of this text.
-    pub(crate) fn contains(&mut self, column: &str, part: &str) {
+    pub fn contains(&mut self, column: &str, part: &str) {
         let escaped = part.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
         let parameter = self.parameter(format!("%{escaped}%").into());
         self.conditions.push(format!("{column} LIKE {parameter} ESCAPE '\\'"));
     }
 
     /// Keeps the rows after a place in the descending order of two columns, if there is a place.
-    pub(crate) fn after(&mut self, columns: &str, place: Option<(impl Into<Value>, impl Into<Value>)>) {
+    pub fn after(&mut self, columns: &str, place: Option<(impl Into<Value>, impl Into<Value>)>) {
         if let Some((first, second)) = place {
             let (first, second) = (self.parameter(first.into()), self.parameter(second.into()));
             self.conditions.push(format!("({columns}) < ({first}, {second})"));
@@ -58,7 +58,7 @@ impl Conditions {
     }
 
     /// The clause, and the parameters. The clause is empty if there are no conditions.
-    pub(crate) fn finish(self) -> (String, Vec<Value>) {
+    pub fn finish(self) -> (String, Vec<Value>) {
         let clause = match self.conditions.is_empty() {
             true => String::new(),
             false => format!("WHERE {}", self.conditions.join(" AND ")),

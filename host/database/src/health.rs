@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::connection::Durability;
-use crate::{Store, StoreError};
+use crate::{Database, StoreError};
 
 /// Time for which a lease is seen ended before it is taken over. It is longer than the delay
 /// between two attempts of a gateway to store new tokens, together with the time in which it
@@ -33,9 +33,9 @@ pub(crate) const PROMPT: Duration = Duration::from_secs(2);
 const FORGET: Duration = Duration::from_secs(60);
 
 /// The value of `leased_until` of a lease whose holder is known to be dead.
-pub(crate) const DEAD: i64 = 0;
+pub const DEAD: i64 = 0;
 
-/// Time for which the result of [`crate::Store::is_answering`] is kept, because any client may
+/// Time for which the result of [`Database::is_answering`] is kept, because any client may
 /// trigger it.
 const RESULT_LIFE: Duration = Duration::from_secs(1);
 
@@ -44,7 +44,7 @@ const MAX_WAIT: Duration = Duration::from_secs(2);
 
 /// The failures that this process has seen.
 #[derive(Debug, Default)]
-pub(crate) struct Health {
+pub struct Health {
     /// Leases that this process has seen end, by the name of the leased thing.
     ended: Mutex<HashMap<String, EndedLease>>,
     /// The uses of the database that have not ended, with their beginnings. One that hangs is a
@@ -55,7 +55,7 @@ pub(crate) struct Health {
     /// while the disk is full. Other writes do not clear it: many of them change no row, and
     /// succeed on a full disk too.
     writes_fail: AtomicBool,
-    /// The last result of [`crate::Store::is_answering`].
+    /// The last result of [`Database::is_answering`].
     asked: tokio::sync::Mutex<Option<(Instant, bool)>>,
 }
 
@@ -95,7 +95,7 @@ impl Health {
     /// can know: it has seen the lease unchanged for [`GRACE`], or its holder is known to be dead.
     /// The first call for a lease begins the time. Call it in a transaction that a database without
     /// writes refuses, because no one can renew in such a database.
-    pub(crate) fn is_abandoned(&self, name: &str, fence: i64, leased_until: i64) -> bool {
+    pub fn is_abandoned(&self, name: &str, fence: i64, leased_until: i64) -> bool {
         if leased_until == DEAD {
             return true;
         }
@@ -120,8 +120,8 @@ impl Health {
     }
 
     /// Makes what was seen old enough, so that tests need not wait.
-    #[cfg(test)]
-    pub(crate) fn pass_grace(&self) {
+    #[cfg(any(test, feature = "testing"))]
+    pub fn pass_grace(&self) {
         self.ended.lock().values_mut().for_each(|lease| lease.first_seen -= GRACE);
     }
 }
@@ -149,7 +149,7 @@ impl Drop for Use<'_> {
     }
 }
 
-impl Store {
+impl Database {
     /// Returns whether the database answers, and takes writes if the last one failed.
     pub async fn is_answering(&self) -> bool {
         let mut asked = self.health.asked.lock().await;
@@ -166,11 +166,10 @@ impl Store {
     async fn probe(&self) -> Result<(), StoreError> {
         self.check().await?;
         if self.health.writes_fail.load(Ordering::Relaxed) {
-            // Changes a row and changes it back, because SQLite does not write a row that stays the
-            // same. Every gateway has a data key.
-            self.write(Durability::PowerLoss, |connection| {
-                connection.execute("UPDATE data_keys SET created_at = created_at + 1 WHERE retired_at IS NULL", &[])?;
-                connection.execute("UPDATE data_keys SET created_at = created_at - 1 WHERE retired_at IS NULL", &[])
+            let [change, change_back] = self.tables.probe;
+            self.write(Durability::PowerLoss, move |connection| {
+                connection.execute(change, &[])?;
+                connection.execute(change_back, &[])
             })
             .await?;
             self.health.writes_fail.store(false, Ordering::Relaxed);
@@ -184,7 +183,7 @@ mod tests {
     use super::*;
     use crate::testing::{Site, on_every_database};
 
-    on_every_database!(a_store_answers_again_once_a_write_succeeds);
+    on_every_database!(a_database_answers_again_once_a_write_succeeds);
 
     #[tokio::test(start_paused = true)]
     async fn a_lease_is_abandoned_once_it_was_seen_ended_and_unchanged_for_the_grace_time() {
@@ -223,17 +222,17 @@ mod tests {
         assert!(health.is_abandoned("slow", 1, 100));
     }
 
-    async fn a_store_answers_again_once_a_write_succeeds(site: Site) {
-        assert!(site.store.is_answering().await);
+    async fn a_database_answers_again_once_a_write_succeeds(site: Site) {
+        assert!(site.database.is_answering().await);
         let failing =
-            site.store.write(Durability::PowerLoss, |connection| connection.execute("DELETE FROM nowhere", &[]));
+            site.database.write(Durability::PowerLoss, |connection| connection.execute("DELETE FROM nowhere", &[]));
         assert!(failing.await.unwrap_err().is_failure());
         // A write that changes no row does not prove that the disk has space.
-        let nothing = "UPDATE data_keys SET created_at = 0 WHERE id = 'unknown'";
-        site.store.write(Durability::PowerLoss, |connection| connection.execute(nothing, &[])).await.unwrap();
-        assert!(site.store.health.writes_fail.load(Ordering::Relaxed));
-        *site.store.health.asked.lock().await = None;
-        assert!(site.store.is_answering().await);
-        assert!(!site.store.health.writes_fail.load(Ordering::Relaxed));
+        let nothing = "UPDATE notes SET number = 0 WHERE id = 'unknown'";
+        site.database.write(Durability::PowerLoss, |connection| connection.execute(nothing, &[])).await.unwrap();
+        assert!(site.database.health.writes_fail.load(Ordering::Relaxed));
+        *site.database.health.asked.lock().await = None;
+        assert!(site.database.is_answering().await);
+        assert!(!site.database.health.writes_fail.load(Ordering::Relaxed));
     }
 }

@@ -4,11 +4,11 @@ use std::ops::Add;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::value::{FromValue, Value};
-use crate::{Store, StoreError};
+use crate::{Database, StoreError};
 
 /// A time by the clock of the database, which compares it with its own clock later. Only
-/// [`Store::now`] and the rows of the database make one: the clock of a machine may be hours away
-/// from it.
+/// [`Database::now`] and the rows of the database make one: the clock of a machine may be hours
+/// away from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DatabaseTime(SystemTime);
 
@@ -50,7 +50,7 @@ impl FromValue for DatabaseTime {
     }
 }
 
-impl Store {
+impl Database {
     /// Returns the time by the clock of the database.
     ///
     /// # Errors
@@ -61,16 +61,16 @@ impl Store {
 }
 
 /// A duration in milliseconds. Durations longer than `i64` can hold become its maximum.
-pub(crate) fn millis(duration: Duration) -> i64 {
+pub fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// A time in milliseconds since 1970. Earlier ones become 0.
-pub(crate) fn to_millis(time: SystemTime) -> i64 {
+pub fn to_millis(time: SystemTime) -> i64 {
     millis(time.duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
 /// The reverse of [`to_millis`].
-pub(crate) fn from_millis(millis: i64) -> SystemTime {
+pub fn from_millis(millis: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(u64::try_from(millis).unwrap_or_default())
 }

@@ -11,25 +11,11 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::error::of_sqlite;
-use crate::{FILE, KeyHash, KeyId, NewApiKey, Store, StoreError};
+use crate::testing::{NOTES, add_note, count_notes};
+use crate::{Database, FILE, StoreError};
 
-fn key(number: u32) -> NewApiKey {
-    let mut hash = KeyHash::default();
-    hash[..4].copy_from_slice(&number.to_be_bytes());
-    NewApiKey {
-        id: KeyId(format!("key_{number}")),
-        name: "test".into(),
-        tenant: "default".into(),
-        subject: None,
-        scopes: "operate".to_owned(),
-        hash,
-        prefix: "cgw_test".into(),
-        ..NewApiKey::default()
-    }
-}
-
-async fn open(folder: &TempDir) -> Result<Store, StoreError> {
-    Store::open(folder.path()).await
+async fn open(folder: &TempDir) -> Result<Database, StoreError> {
+    Database::open(folder.path(), &NOTES).await
 }
 
 async fn refusal(folder: &TempDir) -> String {
@@ -41,22 +27,22 @@ async fn refusal(folder: &TempDir) -> String {
 #[tokio::test]
 async fn a_database_that_was_removed_is_noticed_until_it_is_back() {
     let folder = TempDir::new().unwrap();
-    let store = Store::open(folder.path()).await.unwrap();
+    let database = Database::open(folder.path(), &NOTES).await.unwrap();
     let (file, away) = (folder.path().join(FILE), folder.path().join("away"));
     fs::rename(&file, &away).unwrap();
-    let error = store.check().await.unwrap_err();
+    let error = database.check().await.unwrap_err();
     assert!(error.to_string().ends_with("is gone; put it back, or restart the gateway to begin with an empty one"));
     assert!(!file.exists(), "no empty database took its place");
     fs::rename(&away, &file).unwrap();
-    store.check().await.unwrap();
+    database.check().await.unwrap();
 }
 
 #[tokio::test]
 async fn other_users_can_read_none_of_the_files() {
     let folder = TempDir::new().unwrap();
     let data = folder.path().join("deep/data");
-    let store = Store::open(&data).await.unwrap();
-    store.create_key(key(1)).await.unwrap();
+    let database = Database::open(&data, &NOTES).await.unwrap();
+    add_note(&database, 1).await.unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&data), 0o700);
     let files: Vec<_> = fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -69,17 +55,16 @@ async fn other_users_can_read_none_of_the_files() {
 #[tokio::test]
 async fn many_processes_may_open_a_new_file_at_once() {
     let folder = TempDir::new().unwrap();
-    let opened: Vec<_> = (0..8).map(|_| tokio::spawn(Store::open_owned(folder.path().to_owned()))).collect();
-    for (number, store) in (0..).zip(opened) {
-        store.await.unwrap().unwrap().create_key(key(number)).await.unwrap();
+    let opened: Vec<_> = (0..8)
+        .map(|_| {
+            let data = folder.path().to_owned();
+            tokio::spawn(async move { Database::open(&data, &NOTES).await })
+        })
+        .collect();
+    for (number, database) in (0..).zip(opened) {
+        add_note(&database.await.unwrap().unwrap(), number).await.unwrap();
     }
-    assert_eq!(open(&folder).await.unwrap().keys().await.unwrap().len(), 8);
-}
-
-impl Store {
-    async fn open_owned(data_dir: std::path::PathBuf) -> Result<Self, StoreError> {
-        Self::open(&data_dir).await
-    }
+    assert_eq!(count_notes(&open(&folder).await.unwrap()).await, 8);
 }
 
 #[tokio::test]
@@ -119,7 +104,7 @@ async fn a_path_that_cannot_be_written_is_refused() {
     assert!(message.starts_with("cannot write the database gateway.db: Is a directory"), "{message}");
     let below_a_file = folder.path().join("file");
     fs::write(&below_a_file, "").unwrap();
-    let message = Store::open(&below_a_file.join("data")).await.unwrap_err().to_string();
+    let message = Database::open(&below_a_file.join("data"), &NOTES).await.unwrap_err().to_string();
     assert!(message.starts_with("cannot create the data directory "), "{message}");
 }
 
@@ -138,17 +123,17 @@ async fn a_lock_that_is_not_released_is_reported() {
 }
 
 #[tokio::test]
-async fn a_cancelled_call_leaves_the_store_usable() {
+async fn a_cancelled_call_leaves_the_database_usable() {
     let folder = TempDir::new().unwrap();
-    let store = open(&folder).await.unwrap();
+    let database = open(&folder).await.unwrap();
     for number in 0..20 {
-        let store = store.clone();
-        let writing = tokio::spawn(async move { store.create_key(key(number)).await });
+        let database = database.clone();
+        let writing = tokio::spawn(async move { add_note(&database, number).await });
         tokio::task::yield_now().await;
         writing.abort();
     }
-    store.create_key(key(99)).await.unwrap();
-    store.check().await.unwrap();
+    add_note(&database, 99).await.unwrap();
+    database.check().await.unwrap();
 }
 
 /// The test below runs this one as a separate process.
@@ -156,9 +141,9 @@ async fn a_cancelled_call_leaves_the_store_usable() {
 #[ignore = "writes until it is killed"]
 async fn writes_until_it_is_killed() {
     let Ok(folder) = std::env::var("STORE_TEST_FOLDER") else { return };
-    let store = Store::open(Path::new(&folder)).await.unwrap();
+    let database = Database::open(Path::new(&folder), &NOTES).await.unwrap();
     for number in 0.. {
-        store.create_key(key(number)).await.unwrap();
+        add_note(&database, number).await.unwrap();
         println!("wrote {number}");
     }
 }
@@ -182,7 +167,7 @@ async fn committed_writes_survive_a_kill() {
         child.kill().unwrap();
         child.wait().unwrap();
         written += lines.filter(|line| line.contains("wrote ")).count();
-        let stored = Store::open(&data).await.unwrap().keys().await.unwrap().len();
+        let stored = count_notes(&Database::open(&data, &NOTES).await.unwrap()).await;
         assert!((written..=written + 1).contains(&stored), "{written} were reported, {stored} are there");
     }
 }

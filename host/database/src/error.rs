@@ -1,4 +1,4 @@
-//! The errors of the store, with messages for the operator.
+//! The errors of the database, and of statements on it, with messages for the operator.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,25 +1,12 @@
 //! Connecting, sharing the database, and errors.
 
 use super::*;
-use crate::testing::Site;
-use crate::{KeyId, NewApiKey, Settings, Store};
-
-fn key(number: u8) -> NewApiKey {
-    NewApiKey {
-        id: KeyId(format!("key_{number}")),
-        name: "test".into(),
-        tenant: "default".into(),
-        subject: None,
-        scopes: "operate".to_owned(),
-        hash: [number; 32],
-        prefix: "cgw_test".into(),
-        ..NewApiKey::default()
-    }
-}
+use crate::testing::{NOTES, Site, add_note, count_notes};
+use crate::{Database, Settings};
 
 async fn refusal(url: &str) -> String {
     let settings = Settings { data_dir: "data".into(), database_url: Some(url.into()) };
-    let error = Store::connect(&settings).await.unwrap_err();
+    let error = Database::connect(&settings, &NOTES).await.unwrap_err();
     let message = error.to_string();
     assert!(!message.contains('\n') && !message.contains("s3cret"), "{message}");
     assert!(!format!("{error:?}").contains("s3cret"));
@@ -40,14 +27,14 @@ async fn many_gateways_may_open_a_new_database_at_once() {
     site.schema().sql(&format!("DROP SCHEMA {name} CASCADE; CREATE SCHEMA {name}")).await;
     let opened: Vec<_> = (0..8)
         .map(|_| {
-            let settings = site.settings.clone();
-            tokio::spawn(async move { Store::connect(&settings).await })
+            let settings = site.place.settings.clone();
+            tokio::spawn(async move { Database::connect(&settings, &NOTES).await })
         })
         .collect();
-    for (number, store) in (0..).zip(opened) {
-        store.await.unwrap().unwrap().create_key(key(number)).await.unwrap();
+    for (number, database) in (0..).zip(opened) {
+        add_note(&database.await.unwrap().unwrap(), number).await.unwrap();
     }
-    assert_eq!(site.open_again().await.keys().await.unwrap().len(), 8);
+    assert_eq!(count_notes(&site.open_again().await).await, 8);
 }
 
 #[tokio::test]
@@ -65,15 +52,15 @@ async fn a_database_of_a_newer_version_is_refused() {
 async fn a_database_of_the_next_release_is_used_and_left_as_it_is() {
     let site = Site::postgres().await;
     let known: i64 =
-        site.store.read(|connection| connection.one("SELECT number FROM gateway_version", &[])).await.unwrap();
+        site.database.read(|connection| connection.one("SELECT number FROM gateway_version", &[])).await.unwrap();
     // The next release has two more migrations, and names this one as the oldest that it serves with.
     site.schema()
-        .sql(&format!("SET search_path = {}; ALTER TABLE api_keys ADD COLUMN added TEXT", site.schema().name))
+        .sql(&format!("SET search_path = {}; ALTER TABLE notes ADD COLUMN added TEXT", site.schema().name))
         .await;
     site.execute("UPDATE gateway_version SET oldest = number, number = number + 2").await;
     let other = site.open_again().await;
-    other.create_key(key(1)).await.unwrap();
-    assert_eq!(site.store.keys().await.unwrap().len(), 1);
+    add_note(&other, 1).await.unwrap();
+    assert_eq!(count_notes(&site.database).await, 1);
     let found: i64 = other.read(|connection| connection.one("SELECT number FROM gateway_version", &[])).await.unwrap();
     assert_eq!(found, known + 2, "the tables are those of the newer release");
     site.execute("UPDATE gateway_version SET oldest = oldest + 1").await;
@@ -125,44 +112,44 @@ async fn a_user_who_may_not_create_tables_is_told_what_to_grant() {
 #[tokio::test]
 async fn connections_that_the_server_ended_are_replaced() {
     let site = Site::postgres().await;
-    site.store.create_key(key(1)).await.unwrap();
+    add_note(&site.database, 1).await.unwrap();
     let schema = site.schema();
     let end = format!(
         "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = '{}'",
         schema.name
     );
     schema.sql(&end).await;
-    site.store.create_key(key(2)).await.unwrap();
-    assert_eq!(site.store.keys().await.unwrap().len(), 2);
+    add_note(&site.database, 2).await.unwrap();
+    assert_eq!(count_notes(&site.database).await, 2);
 }
 
 // With several threads the connections keep working while the end of the test waits for the
 // cancelled calls.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancelled_call_leaves_the_store_usable() {
+async fn a_cancelled_call_leaves_the_database_usable() {
     let site = Site::postgres().await;
     for number in 0..20 {
-        let store = site.store.clone();
-        let writing = tokio::spawn(async move { store.create_key(key(number)).await });
+        let database = site.database.clone();
+        let writing = tokio::spawn(async move { add_note(&database, number).await });
         tokio::task::yield_now().await;
         writing.abort();
     }
-    site.store.create_key(key(99)).await.unwrap();
-    site.store.check().await.unwrap();
+    add_note(&site.database, 99).await.unwrap();
+    site.database.check().await.unwrap();
 }
 
 #[tokio::test]
 async fn a_failed_transaction_has_no_effect() {
     let site = Site::postgres().await;
     let failed: Result<(), _> = site
-        .store
+        .database
         .write(Durability::PowerLoss, |connection| {
-            connection.execute("INSERT INTO grants VALUES ('demo', 'a.example', 1)", &[])?;
-            connection.execute("INSERT INTO grants VALUES ('demo', 'a.example', 1)", &[]).map(drop)
+            connection.execute("INSERT INTO notes VALUES ('a.example', 1)", &[])?;
+            connection.execute("INSERT INTO notes VALUES ('a.example', 1)", &[]).map(drop)
         })
         .await;
     let message = failed.unwrap_err().to_string();
     assert!(message.contains("duplicate key value violates unique constraint"), "{message}");
     assert!(!message.contains("a.example"));
-    assert!(site.store.grants("demo").await.unwrap().is_empty());
+    assert_eq!(count_notes(&site.database).await, 0);
 }

@@ -1,4 +1,4 @@
-//! The store in a PostgreSQL database, which several gateways may share.
+//! The database on a PostgreSQL server, which several gateways may share.
 //!
 //! Statements run on blocking threads, as on SQLite. Both databases therefore run the same code,
 //! and a transaction is finished even if the caller drops its future.
@@ -31,7 +31,7 @@ use self::error::{of_connecting, of_statement};
 use crate::connection::{Connection, Durability};
 use crate::pool::Pool;
 use crate::process_lock::LockHolder;
-use crate::{DatabaseState, StoreError};
+use crate::{DatabaseState, StoreError, Tables};
 
 /// Maximum number of connections of one gateway. A server with the default settings can serve
 /// several gateways.
@@ -56,6 +56,7 @@ pub(crate) struct Postgres {
 /// Opens connections.
 struct Server {
     address: Address,
+    tables: &'static Tables,
     tls: MakeRustlsConnect,
     /// `true` once this process has seen the tables in a version that it works with.
     is_migrated: AtomicBool,
@@ -63,30 +64,30 @@ struct Server {
 
 impl Postgres {
     /// Connects to the server and migrates the tables.
-    pub(crate) async fn open(url: &SecretString) -> Result<Self, StoreError> {
-        let postgres = Self::unconnected(url)?;
+    pub(crate) async fn open(url: &SecretString, tables: &'static Tables) -> Result<Self, StoreError> {
+        let postgres = Self::unconnected(url, tables)?;
         let client = postgres.server.connect().await?;
         postgres.pool.put_idle(client);
         Ok(postgres)
     }
 
     /// As [`Postgres::open`], but the first use connects and migrates the tables.
-    pub(crate) fn unconnected(url: &SecretString) -> Result<Self, StoreError> {
+    pub(crate) fn unconnected(url: &SecretString, tables: &'static Tables) -> Result<Self, StoreError> {
         let address = Address::parse(url)?;
         let tls = MakeRustlsConnect::new(tls::config(&address)?);
-        let server = Arc::new(Server { address, tls, is_migrated: AtomicBool::new(false) });
+        let server = Arc::new(Server { address, tables, tls, is_migrated: AtomicBool::new(false) });
         Ok(Self { server, pool: Pool::new(MAX_CONNECTIONS) })
     }
 
-    /// See [`crate::Store::inspect`].
+    /// See [`crate::Database::inspect`].
     pub(crate) async fn inspect(&self) -> Result<DatabaseState, StoreError> {
         // The connection must not migrate the tables.
         self.server.is_migrated.store(true, Ordering::Relaxed);
         let client = self.server.connect().await?;
-        migrate::inspect(&client, &self.server.address).await
+        migrate::inspect(&client, &self.server.address, self.server.tables).await
     }
 
-    /// See [`crate::Store`]'s `read`.
+    /// See [`crate::Database::read`].
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
@@ -103,7 +104,7 @@ impl Postgres {
             .await
     }
 
-    /// See [`crate::Store`]'s `write`.
+    /// See [`crate::Database::write`].
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         durability: Durability,
@@ -131,7 +132,7 @@ impl Postgres {
             .await
     }
 
-    /// See [`crate::Store::try_process_lock`]. The lock is an advisory lock of the server, on a
+    /// See [`crate::Database::try_process_lock`]. The lock is an advisory lock of the server, on a
     /// separate connection.
     pub(crate) async fn try_process_lock(&self, name: &'static str) -> Result<Option<LockHolder>, StoreError> {
         let client = self.server.connect().await?;
@@ -177,7 +178,7 @@ impl Server {
             Err(_) => return Err(PostgresError::unreachable(address, "it did not answer in time").into()),
         };
         if !self.is_migrated.load(Ordering::Relaxed) {
-            migrate::run_missing(&mut client, address).await?;
+            migrate::run_missing(&mut client, address, self.tables).await?;
             self.is_migrated.store(true, Ordering::Relaxed);
         }
         Ok(client)

@@ -9,53 +9,14 @@ use std::path::Path;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::error::of_sqlite;
-use crate::StoreError;
-
-/// In order. The version of a file is the number of migrations that have run on it.
-const MIGRATIONS: &[&str] = &[
-    include_str!("../migrations/sqlite/0001_initial.sql"),
-    include_str!("../migrations/sqlite/0002_integrations.sql"),
-    include_str!("../migrations/sqlite/0003_webhooks.sql"),
-    include_str!("../migrations/sqlite/0004_jobs.sql"),
-    include_str!("../migrations/sqlite/0005_accounts.sql"),
-    include_str!("../migrations/sqlite/0006_idempotency.sql"),
-    include_str!("../migrations/sqlite/0007_former_grants.sql"),
-    include_str!("../migrations/sqlite/0008_connector_changes.sql"),
-    include_str!("../migrations/sqlite/0009_sealed_storage.sql"),
-    include_str!("../migrations/sqlite/0010_modules.sql"),
-    include_str!("../migrations/sqlite/0011_audit.sql"),
-    include_str!("../migrations/sqlite/0012_key_limits.sql"),
-    include_str!("../migrations/sqlite/0013_labels.sql"),
-    include_str!("../migrations/sqlite/0014_operator_lists.sql"),
-    include_str!("../migrations/sqlite/0015_webhook_lists.sql"),
-    include_str!("../migrations/sqlite/0016_oauth_clients.sql"),
-    include_str!("../migrations/sqlite/0017_calls.sql"),
-    include_str!("../migrations/sqlite/0018_connect_links.sql"),
-    include_str!("../migrations/sqlite/0019_budgets.sql"),
-    include_str!("../migrations/sqlite/0020_tool_sets.sql"),
-    include_str!("../migrations/sqlite/0021_console_sessions.sql"),
-    include_str!("../migrations/sqlite/0022_console_people.sql"),
-    include_str!("../migrations/sqlite/0023_account_addresses.sql"),
-    include_str!("../migrations/sqlite/0024_grant_types.sql"),
-    include_str!("../migrations/sqlite/0025_device_codes.sql"),
-    include_str!("../migrations/sqlite/0026_failing_refreshes.sql"),
-    include_str!("../migrations/sqlite/0027_makers_of_links.sql"),
-    include_str!("../migrations/sqlite/0028_reasons_of_calls.sql"),
-    include_str!("../migrations/sqlite/0029_stored_bytes.sql"),
-    include_str!("../migrations/sqlite/0030_triggers.sql"),
-    include_str!("../migrations/sqlite/0031_agent_sessions.sql"),
-    include_str!("../migrations/sqlite/0032_usage.sql"),
-    include_str!("../migrations/sqlite/0033_agent_triggers.sql"),
-    include_str!("../migrations/sqlite/0034_people.sql"),
-    include_str!("../migrations/sqlite/0035_backlog.sql"),
-];
+use crate::{StoreError, Tables};
 
 /// Marks the file as a database of the gateway: "cgw1" in ASCII.
 const APPLICATION_ID: i64 = 0x6367_7731;
 
 /// Runs the missing migrations.
-pub(super) fn run_missing(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    run_all(connection, path, MIGRATIONS)
+pub(super) fn run_missing(connection: &mut Connection, path: &Path, tables: &Tables) -> Result<(), StoreError> {
+    run_all(connection, path, tables.sqlite)
 }
 
 fn run_all(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Result<(), StoreError> {
@@ -87,10 +48,10 @@ fn run_all(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Res
 
 /// The version of a file, and the version that this release knows. `None` if the file belongs to
 /// another program.
-pub(super) fn found_and_known(connection: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {
+pub(super) fn found_and_known(connection: &Connection, tables: &Tables) -> rusqlite::Result<Option<(i64, i64)>> {
     let (application, found) = version(connection)?;
     let is_empty: bool = connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))?;
-    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    let known = i64::try_from(tables.sqlite.len()).unwrap_or(i64::MAX);
     Ok((application == APPLICATION_ID || is_empty).then_some((found, known)))
 }
 
@@ -108,17 +69,6 @@ mod tests {
 
     fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<(), StoreError> {
         run_all(connection, Path::new("test.db"), migrations)
-    }
-
-    #[test]
-    fn values_that_connectors_have_stored_survive_the_upgrade_to_sealed_values() {
-        let mut connection = Connection::open_in_memory().unwrap();
-        migrate(&mut connection, &MIGRATIONS[..8]).unwrap();
-        let rows = "INSERT INTO connector_storage VALUES ('demo', 't', 'a', x'01', NULL), ('demo', 't', 'b', x'02', 5)";
-        connection.execute_batch(rows).unwrap();
-        migrate(&mut connection, MIGRATIONS).unwrap();
-        let kept = "SELECT count(*) FROM connector_storage WHERE id IS NULL AND data_key IS NULL AND value <= x'02'";
-        assert_eq!(connection.query_row(kept, [], |row| row.get(0)), Ok(2));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The store in one SQLite file.
+//! The database in one SQLite file.
 //!
 //! Reads use a few connections, writes use one. SQLite allows one writer at a time, so a second
 //! connection could only poll for the file's lock. With one connection, writes wait in order. Every
@@ -27,11 +27,11 @@ use rusqlite::{ErrorCode, OpenFlags, TransactionBehavior};
 pub(crate) use self::connection::SqliteConnection;
 pub(crate) use self::error::of_sqlite;
 
-use crate::StoreError;
 use crate::connection::{Connection, Durability};
 use crate::pool::{Pool, on_blocking_thread};
 use crate::process_lock::LockHolder;
 use crate::time::to_millis;
+use crate::{StoreError, Tables};
 
 /// Maximum wait for a lock of another process. Writes of a gateway take milliseconds. Backup tools
 /// take longer.
@@ -60,7 +60,7 @@ pub(crate) struct Sqlite {
 
 impl Sqlite {
     /// Opens the file and migrates its tables. Creates the file if it is missing.
-    pub(crate) async fn open(path: &Path) -> Result<Self, StoreError> {
+    pub(crate) async fn open(path: &Path, tables: &'static Tables) -> Result<Self, StoreError> {
         let path: Arc<Path> = path.into();
         on_blocking_thread(move || {
             // SQLite would create a file that other users can read. The files that it creates next
@@ -68,7 +68,7 @@ impl Sqlite {
             files::open_or_create(&path)
                 .map_err(|error| StoreError::NotWritable { path: path.to_path_buf(), reason: error.to_string() })?;
             let mut connection = open(&path).map_err(|error| error::of_sqlite(&path, error))?;
-            migrate::run_missing(&mut connection, &path)?;
+            migrate::run_missing(&mut connection, &path, tables)?;
             let writer = Pool::new(1);
             writer.put_idle(connection);
             Ok(Self { path, readers: Pool::new(READERS), writer })
@@ -76,7 +76,7 @@ impl Sqlite {
         .await
     }
 
-    /// See [`crate::Store`]'s `read`.
+    /// See [`crate::Database::read`].
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
@@ -87,7 +87,7 @@ impl Sqlite {
         .await
     }
 
-    /// See [`crate::Store`]'s `write`.
+    /// See [`crate::Database::write`].
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         durability: Durability,
@@ -109,13 +109,13 @@ impl Sqlite {
         .await
     }
 
-    /// See [`crate::Store::checkpoint`]. Moves only as much as possible while other processes read.
+    /// See [`crate::Database::checkpoint`]. Moves only as much as possible while other processes read.
     pub(crate) async fn checkpoint(&self, statement: &'static str) -> Result<(), StoreError> {
         self.with_connection(&self.writer, move |connection, _| connection.query_row(statement, [], |_| Ok(Ok(()))))
             .await
     }
 
-    /// See [`crate::Store::copy_to`]. Readers and writers continue: a copy in one step reads one
+    /// See [`crate::Database::copy_to`]. Readers and writers continue: a copy in one step reads one
     /// snapshot of the write-ahead log.
     pub(crate) async fn copy_to(&self, target: PathBuf) -> Result<(), StoreError> {
         let path = Arc::clone(&self.path);
@@ -134,7 +134,7 @@ impl Sqlite {
         .await
     }
 
-    /// See [`crate::Store::try_process_lock`]. The lock is a lock on a file next to the database.
+    /// See [`crate::Database::try_process_lock`]. The lock is a lock on a file next to the database.
     pub(crate) async fn try_process_lock(&self, name: &str) -> Result<Option<LockHolder>, StoreError> {
         let path = self.path.with_file_name(format!("{name}.lock"));
         on_blocking_thread(move || {
@@ -174,14 +174,14 @@ impl Sqlite {
 }
 
 /// Reads the version of an existing file, and the version that this release knows. Changes nothing.
-pub(crate) async fn version_of_file(path: PathBuf) -> Result<(i64, i64), StoreError> {
+pub(crate) async fn version_of_file(path: PathBuf, tables: &'static Tables) -> Result<(i64, i64), StoreError> {
     on_blocking_thread(move || {
         let read = || {
             // A file with a write-ahead log can be read only by a connection that may write.
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let connection = rusqlite::Connection::open_with_flags(&path, flags)?;
             connection.busy_timeout(LOCK_TIMEOUT)?;
-            migrate::found_and_known(&connection)
+            migrate::found_and_known(&connection, tables)
         };
         read().map_err(|error| error::of_sqlite(&path, error))?.ok_or_else(|| StoreError::OtherProgram { path })
     })
@@ -203,6 +203,7 @@ fn open(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
 /// Opens a new database in memory with this clock.
 pub(crate) fn open_in_memory(
     path: &Path,
+    tables: &Tables,
     now_ms: impl Fn() -> i64 + Send + Sync + 'static,
 ) -> Result<rusqlite::Connection, StoreError> {
     let open = || {
@@ -213,7 +214,7 @@ pub(crate) fn open_in_memory(
         Ok(connection)
     };
     let mut connection = open().map_err(|error| of_sqlite(path, error))?;
-    migrate::run_missing(&mut connection, path)?;
+    migrate::run_missing(&mut connection, path, tables)?;
     Ok(connection)
 }
 

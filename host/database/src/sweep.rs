@@ -5,18 +5,18 @@ use std::time::Duration;
 use crate::connection::Durability;
 use crate::time::millis;
 use crate::value::values;
-use crate::{Store, StoreError};
+use crate::{Database, StoreError};
 
 /// Rows that one transaction deletes, so that it does not delay other writes.
 const BATCH: u32 = 500;
 
-impl Store {
+impl Database {
     /// Deletes the rows of a table with the columns `at` and `number` that are older than `keep`, and
     /// returns their number.
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub(crate) async fn delete_older(&self, table: &'static str, keep: Duration) -> Result<u64, StoreError> {
+    pub async fn delete_older(&self, table: &'static str, keep: Duration) -> Result<u64, StoreError> {
         let mut deleted = 0;
         loop {
             let batch = self

@@ -7,14 +7,16 @@ use crate::time::{from_millis, to_millis};
 
 /// A parameter of a statement, or a column of a row.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) enum Value {
+pub enum Value {
     /// SQL's `NULL`.
     Null,
     /// SQLite stores 0 or 1 instead.
     Bool(bool),
     /// Also times, as milliseconds since 1970.
     Integer(i64),
+    /// Text. If it may contain zero bytes, its column is one of bytes.
     Text(String),
+    /// Bytes, for which SQLite says `BLOB` and PostgreSQL `BYTEA`.
     Bytes(Vec<u8>),
 }
 
@@ -98,27 +100,36 @@ impl<'a> From<&'a Option<String>> for Value {
 }
 
 /// Makes the parameters of a statement from expressions that convert into [`Value`].
+#[macro_export]
 macro_rules! values {
     ($($value:expr),* $(,)?) => { &[$($crate::value::Value::from($value)),*] };
 }
-pub(crate) use values;
+pub use crate::values;
 
 /// The columns of a row. They are read one after the other.
-pub(crate) struct Row(std::vec::IntoIter<Value>);
+pub struct Row(std::vec::IntoIter<Value>);
 
 impl Row {
-    pub(crate) fn new(columns: Vec<Value>) -> Self {
+    /// The row with these columns.
+    pub fn new(columns: Vec<Value>) -> Self {
         Self(columns.into_iter())
     }
 
     /// Reads the next column.
-    pub(crate) fn read<T: FromValue>(&mut self) -> Result<T, StoreError> {
+    ///
+    /// # Errors
+    /// If there is no further column, or if it has another type.
+    pub fn read<T: FromValue>(&mut self) -> Result<T, StoreError> {
         self.0.next().and_then(T::from_value).ok_or(StoreError::Unexpected("a column has an unexpected type"))
     }
 }
 
 /// A type that can be read from a row.
-pub(crate) trait FromRow: Sized {
+pub trait FromRow: Sized {
+    /// Reads the columns of the type, in their order.
+    ///
+    /// # Errors
+    /// As [`Row::read`].
     fn from_row(row: &mut Row) -> Result<Self, StoreError>;
 }
 
@@ -142,7 +153,8 @@ impl<A: FromRow, B: FromRow, C: FromRow> FromRow for (A, B, C) {
 }
 
 /// A type that can be read from a column.
-pub(crate) trait FromValue: Sized {
+pub trait FromValue: Sized {
+    /// The value of the column. `None` if the column has another type.
     fn from_value(value: Value) -> Option<Self>;
 }
 

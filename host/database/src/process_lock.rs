@@ -3,11 +3,11 @@
 use std::fs::File;
 
 use crate::postgres::CachedClient;
-use crate::{Backend, Store, StoreError};
+use crate::{Backend, Database, StoreError};
 
 /// Holds the lock until it is dropped or the process ends, even by a kill.
 #[derive(Debug)]
-pub(crate) struct ProcessLock {
+pub struct ProcessLock {
     _held: LockHolder,
 }
 
@@ -22,12 +22,12 @@ pub(crate) enum LockHolder {
     Client(Box<CachedClient>),
 }
 
-impl Store {
+impl Database {
     /// Takes the lock of that name. Returns `None` if another process, or this one, holds it.
     ///
     /// # Errors
     /// Fails if the database does not answer, or the lock's file cannot be written.
-    pub(crate) async fn try_process_lock(&self, name: &'static str) -> Result<Option<ProcessLock>, StoreError> {
+    pub async fn try_process_lock(&self, name: &'static str) -> Result<Option<ProcessLock>, StoreError> {
         let held = match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.try_process_lock(name).await?,
             Backend::Postgres(postgres) => postgres.try_process_lock(name).await?,
@@ -45,7 +45,7 @@ mod tests {
 
     async fn a_process_lock_is_held_once_and_free_again_after_it_is_dropped(site: Site) {
         let other = site.open_again().await;
-        let lock = site.store.try_process_lock("test").await.unwrap().unwrap();
+        let lock = site.database.try_process_lock("test").await.unwrap().unwrap();
         assert!(other.try_process_lock("test").await.unwrap().is_none());
         assert!(other.try_process_lock("other").await.unwrap().is_some());
         drop(lock);

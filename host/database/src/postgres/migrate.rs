@@ -7,7 +7,7 @@
 //! During a roll-out, gateways of two releases share a database. A release adds tables and columns
 //! that the previous release can do without, and a later release removes the unused ones. The row
 //! of `gateway_version` therefore has a second number: the version of the tables that the previous
-//! release knows ([`OLDEST`]). A gateway accepts a newer database if it knows at least that
+//! release knows ([`Tables::oldest`]). A gateway accepts a newer database if it knows at least that
 //! version, and so refuses a database of the release after the next one.
 
 use tokio_postgres::{Client, Error};
@@ -17,58 +17,19 @@ use super::address::Address;
 use super::connection::{CachedClient, LOCK_NUMBER, lock_name};
 use super::error::of_statement;
 use crate::time::from_millis;
-use crate::{DatabaseState, StoreError};
-
-/// In order. The version of a database is the number of migrations that have run on it.
-const MIGRATIONS: &[&str] = &[
-    include_str!("../migrations/postgres/0001_initial.sql"),
-    include_str!("../migrations/postgres/0002_integrations.sql"),
-    include_str!("../migrations/postgres/0003_webhooks.sql"),
-    include_str!("../migrations/postgres/0004_jobs.sql"),
-    include_str!("../migrations/postgres/0005_accounts.sql"),
-    include_str!("../migrations/postgres/0006_idempotency.sql"),
-    include_str!("../migrations/postgres/0007_former_grants.sql"),
-    include_str!("../migrations/postgres/0008_connector_changes.sql"),
-    include_str!("../migrations/postgres/0009_sealed_storage.sql"),
-    include_str!("../migrations/postgres/0010_modules.sql"),
-    include_str!("../migrations/postgres/0011_audit.sql"),
-    include_str!("../migrations/postgres/0012_key_limits.sql"),
-    include_str!("../migrations/postgres/0013_labels.sql"),
-    include_str!("../migrations/postgres/0014_operator_lists.sql"),
-    include_str!("../migrations/postgres/0015_webhook_lists.sql"),
-    include_str!("../migrations/postgres/0016_oauth_clients.sql"),
-    include_str!("../migrations/postgres/0017_calls.sql"),
-    include_str!("../migrations/postgres/0018_connect_links.sql"),
-    include_str!("../migrations/postgres/0019_budgets.sql"),
-    include_str!("../migrations/postgres/0020_tool_sets.sql"),
-    include_str!("../migrations/postgres/0021_console_sessions.sql"),
-    include_str!("../migrations/postgres/0022_console_people.sql"),
-    include_str!("../migrations/postgres/0023_account_addresses.sql"),
-    include_str!("../migrations/postgres/0024_grant_types.sql"),
-    include_str!("../migrations/postgres/0025_device_codes.sql"),
-    include_str!("../migrations/postgres/0026_failing_refreshes.sql"),
-    include_str!("../migrations/postgres/0027_makers_of_links.sql"),
-    include_str!("../migrations/postgres/0028_reasons_of_calls.sql"),
-    include_str!("../migrations/postgres/0029_stored_bytes.sql"),
-    include_str!("../migrations/postgres/0030_triggers.sql"),
-    include_str!("../migrations/postgres/0031_agent_sessions.sql"),
-    include_str!("../migrations/postgres/0032_usage.sql"),
-    include_str!("../migrations/postgres/0033_agent_triggers.sql"),
-    include_str!("../migrations/postgres/0034_people.sql"),
-    include_str!("../migrations/postgres/0035_backlog.sql"),
-];
-
-/// The version of the tables of the previous release. It works with the tables of this release.
-/// Each release sets it to the number of migrations of the release before.
-const OLDEST: i64 = 9;
+use crate::{DatabaseState, StoreError, Tables};
 
 /// Runs the missing migrations.
-pub(super) async fn run_missing(client: &mut CachedClient, address: &Address) -> Result<(), StoreError> {
-    run_all(&mut client.client, address, MIGRATIONS).await
+pub(super) async fn run_missing(
+    client: &mut CachedClient,
+    address: &Address,
+    tables: &Tables,
+) -> Result<(), StoreError> {
+    run_all(&mut client.client, address, tables).await
 }
 
-async fn run_all(client: &mut Client, address: &Address, migrations: &[&str]) -> Result<(), StoreError> {
-    let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
+async fn run_all(client: &mut Client, address: &Address, tables: &Tables) -> Result<(), StoreError> {
+    let known = i64::try_from(tables.postgres.len()).unwrap_or(i64::MAX);
     let failed = |error: Error| of_statement(address, &error);
     // Most starts find nothing to do. This check needs no lock.
     let version = version(client).await.map_err(failed)?;
@@ -87,29 +48,35 @@ async fn run_all(client: &mut Client, address: &Address, migrations: &[&str]) ->
         return Err(StoreError::Newer { database: address.shown.clone(), found, known });
     }
     if found < known {
-        migrate(client, found, migrations).await.map_err(failed)?;
+        migrate(client, found, tables).await.map_err(failed)?;
     }
     client.execute(&format!("SELECT pg_advisory_unlock({LOCK_NUMBER})"), &[&name]).await.map_err(failed)?;
     client.batch_execute(SETTINGS).await.map_err(failed)
 }
 
-async fn migrate(client: &mut Client, found: i64, migrations: &[&str]) -> Result<(), Error> {
+async fn migrate(client: &mut Client, found: i64, tables: &Tables) -> Result<(), Error> {
     let transaction = client.transaction().await?;
-    for migration in migrations.iter().skip(usize::try_from(found).unwrap_or_default()) {
+    for migration in tables.postgres.iter().skip(usize::try_from(found).unwrap_or_default()) {
         transaction.batch_execute(migration).await?;
     }
     let replace = "CREATE TABLE IF NOT EXISTS gateway_version (number BIGINT NOT NULL); \
         ALTER TABLE gateway_version ADD COLUMN IF NOT EXISTS oldest BIGINT; DELETE FROM gateway_version";
     transaction.batch_execute(replace).await?;
-    let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
-    transaction.execute("INSERT INTO gateway_version (number, oldest) VALUES ($1, $2)", &[&known, &OLDEST]).await?;
+    let known = i64::try_from(tables.postgres.len()).unwrap_or(i64::MAX);
+    transaction
+        .execute("INSERT INTO gateway_version (number, oldest) VALUES ($1, $2)", &[&known, &tables.oldest])
+        .await?;
     transaction.commit().await
 }
 
 /// Reads the version of the tables, without changing them, and the time of the server.
-pub(super) async fn inspect(client: &CachedClient, address: &Address) -> Result<DatabaseState, StoreError> {
+pub(super) async fn inspect(
+    client: &CachedClient,
+    address: &Address,
+    tables: &Tables,
+) -> Result<DatabaseState, StoreError> {
     let failed = |error: Error| of_statement(address, &error);
-    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    let known = i64::try_from(tables.postgres.len()).unwrap_or(i64::MAX);
     let version = version(&client.client).await.map_err(failed)?;
     let time = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
     let time: i64 = client.client.query_one(time, &[]).await.and_then(|row| row.try_get(0)).map_err(failed)?;
