@@ -135,7 +135,7 @@ async fn master_key(config: &Config, store: &Store, report: &mut Report) -> Opti
         return None;
     }
     let checked = match Vault::check(&config.master_key_path(), store).await {
-        Ok(ids) => store.needed_master_keys().await.map(|needed| (ids, needed)).map_err(VaultError::from),
+        Ok(ids) => Vault::needed_master_keys(store).await.map(|needed| (ids, needed)).map_err(VaultError::from),
         Err(error) => Err(error),
     };
     match checked {

@@ -1,4 +1,4 @@
-//! The first step of a database that was restored, and its master keys.
+//! The first step of a database that was restored.
 
 use database::connection::Durability;
 use database::health::DEAD;
@@ -17,18 +17,6 @@ pub struct Restored {
 }
 
 impl Store {
-    /// The ids of the master keys that the database needs. During a rotation, one of two is enough.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn needed_master_keys(&self) -> Result<Vec<String>, StoreError> {
-        let data_keys = self.data_keys().await?;
-        let mut ids: Vec<String> = data_keys.into_iter().flat_map(|key| key.wraps).map(|wrap| wrap.master_id).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        Ok(ids)
-    }
-
     /// Prepares a database that was restored from a backup. Call it before a gateway starts.
     ///
     /// The gateway of the backup may have continued for some time, and this database does not know
@@ -195,7 +183,8 @@ mod tests {
         assert!(site.store.database.copy_to(&target).await.is_err());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "the copy is one file");
         let copy = Store::open(folder.path()).await.unwrap();
-        assert_eq!(copy.needed_master_keys().await.unwrap(), site.store.needed_master_keys().await.unwrap());
+        let needed = async |store| vault::Vault::needed_master_keys(store).await.unwrap();
+        assert_eq!(needed(&copy).await, needed(&site.store).await);
         assert!(copy.lease_refresh(&id, LONG).await.unwrap().is_some());
     }
 

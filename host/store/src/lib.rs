@@ -26,8 +26,6 @@
 //! - [`pending_grants`]: grants of users that the caller has not confirmed yet
 //! - [`jobs`]: operations that run in the background, and the queue that gateways share
 //! - [`idempotency`]: calls with an idempotency key, and their first answers
-//! - [`data_keys`]: the keys that secrets are sealed under, and sealing secrets again under a new
-//!   key
 //! - [`tool_sets`]: the operations that agents get at one address
 //! - [`agent_sessions`]: bearer tokens of agents
 //! - [`confirmations`]: calls that a user must confirm before they run
@@ -49,7 +47,8 @@
 //! - [`stored_bytes`]: the bytes that each tenant has stored, and their limit
 //!
 //! Secrets:
-//! - [`vault`]: seals secrets before they are stored, and rotates the keys
+//! - [`vault`]: the crate that seals secrets before they are stored, and rotates the keys
+//! - [`sealed_columns`]: the columns that hold secrets, for the rotation
 //!
 //! The database:
 //! - [`migrations`]: the migrations of the tables
@@ -72,7 +71,6 @@ mod changes;
 mod confirmations;
 mod connect_links;
 mod console_sessions;
-mod data_keys;
 mod gateways;
 mod grants;
 mod idempotency;
@@ -85,6 +83,7 @@ mod modules;
 mod oauth_clients;
 mod pending_grants;
 mod plain_storage;
+mod sealed_columns;
 mod serving;
 #[doc(hidden)]
 pub mod simulated;
@@ -95,7 +94,6 @@ mod tenants;
 mod tool_sets;
 mod triggers;
 mod usage;
-pub mod vault;
 mod webhooks;
 
 #[cfg(test)]
@@ -109,6 +107,8 @@ pub use database::digest;
 pub use database::health::GRACE as LEASE_GRACE;
 pub use database::time::DatabaseTime;
 pub use database::{Database, DatabaseState, PostgresError, Settings, StoreError};
+pub use vault;
+pub use vault::Sealed;
 
 pub use self::agent_sessions::{AgentSession, NewAgentSession};
 pub use self::agent_triggers::{AgentCursor, AgentPart, AgentReceiver, DeliveryReport, NewAgentPart};
@@ -124,7 +124,6 @@ pub use self::changes::{Change, NewChange, Swap};
 pub use self::confirmations::ConfirmationHash;
 pub use self::connect_links::{ConnectLink, LinkEnd, LinkHash, NewConnectLink, new_link_id};
 pub use self::console_sessions::{ConsoleSession, SessionHash, SessionHolder, SessionPerson};
-pub use self::data_keys::Sealed;
 pub use self::gateways::{ConnectorAtGateway, GatewayBeat, GatewayRow};
 pub use self::grants::{GrantChange, GrantSwap};
 pub use self::idempotency::{IdempotentCall, KeyState, TakenKey};

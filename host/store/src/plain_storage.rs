@@ -2,10 +2,10 @@
 
 use database::connection::Durability;
 use database::value::{Value, values};
+use vault::Sealed;
+use vault::Vault;
 
-use crate::data_keys::Sealed;
 use crate::storage::{CONTEXT, StorageError, StorageScope};
-use crate::vault::Vault;
 use crate::{Store, StoreError};
 
 /// Number of values that are sealed in one transaction.

@@ -10,10 +10,10 @@ use database::time::millis;
 use database::value::values;
 use secrecy::ExposeSecret;
 use thiserror::Error;
+use vault::Sealed;
+use vault::{Vault, VaultError};
 
-use crate::data_keys::Sealed;
 use crate::stored_bytes::Quota;
-use crate::vault::{Vault, VaultError};
 use crate::{Store, StoreError};
 use contract_rules::limit::{STORAGE_KEY_BYTES, STORAGE_KEYS, STORAGE_VALUE_BYTES};
 

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, SystemTime};
 
+use database::connection::Durability;
 use database::testing::Place;
 pub(crate) use database::testing::on_every_database;
+use database::value::values;
 
-use crate::data_keys::Wrap;
 use crate::{Account, AuthType, Details, Holder, Integration, Sealed, Status, Store};
 
 /// A database, and the data directory of a gateway that uses it.
@@ -28,8 +29,8 @@ impl Site {
     }
 
     /// A vault with a master key in the data directory.
-    pub(crate) async fn vault(&self) -> crate::vault::Vault {
-        crate::vault::Vault::open_new(&self.place.settings.data_dir.join("master.key"), &self.store).await.unwrap()
+    pub(crate) async fn vault(&self) -> vault::Vault {
+        vault::Vault::open_new(&self.place.settings.data_dir.join("master.key"), &self.store).await.unwrap()
     }
 
     /// Opens the database once more, as another process does.
@@ -39,7 +40,7 @@ impl Site {
 
     /// Runs a statement for which the store has no method.
     pub(crate) async fn execute(&self, sql: &'static str) -> u64 {
-        let durability = database::connection::Durability::ProcessKill;
+        let durability = Durability::ProcessKill;
         self.store.database.write(durability, move |connection| connection.execute(sql, &[])).await.unwrap()
     }
 }
@@ -80,9 +81,11 @@ pub(crate) async fn connect(store: &Store, user_identifier: &str) -> Integration
 }
 
 /// Stores a data key if there is none.
-pub(crate) async fn data_key(store: &Store, id: &str) -> bool {
-    let wraps = vec![Wrap { master_id: "mk_1".into(), bytes: vec![1, 2, 3] }];
-    store.create_first_data_key(id, wraps).await.unwrap()
+pub(crate) async fn data_key(store: &Store, id: &str) {
+    let id = id.to_owned();
+    let insert = "INSERT INTO data_keys (id, created_at) VALUES ($1, now_ms()) ON CONFLICT DO NOTHING";
+    let adding = store.database.write(Durability::PowerLoss, move |connection| connection.execute(insert, values![id]));
+    adding.await.unwrap();
 }
 
 /// Bytes that the store treats like sealed ones.

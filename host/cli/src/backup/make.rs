@@ -14,6 +14,7 @@ use humantime::format_rfc3339_seconds;
 use serde_json::json;
 use store::Store;
 use store::digest::Sha256Reader;
+use store::vault::Vault;
 use tar::{Builder, EntryType, Header};
 use tempfile::{NamedTempFile, TempDir};
 
@@ -51,7 +52,7 @@ pub(crate) async fn make(
     let store = Store::connect(&settings).await?;
     store.database().copy_to(&copy).await?;
     // From the copy, because a rotation of the master key may be in progress.
-    let master_keys = Store::open(scratch.path()).await?.needed_master_keys().await?;
+    let master_keys = Vault::needed_master_keys(&Store::open(scratch.path()).await?).await?;
     let contents = Contents {
         configuration: configuration_file(named_configuration),
         database: copy,

@@ -70,7 +70,7 @@ async fn prepare_database(config: &Config) -> Result<(), BackupError> {
     }
     let store = Store::connect(&settings).await?;
     let prepared = store.prepare_restored("a backup of the database server").await?;
-    report(prepared, &store.needed_master_keys().await?)
+    report(prepared, &Vault::needed_master_keys(&store).await?)
 }
 
 fn report(prepared: Restored, master_keys: &[String]) -> Result<(), BackupError> {

@@ -35,8 +35,8 @@ macro_rules! on_every_database {
     };
 }
 
-/// The place of an empty database, and the data directory of a gateway that uses it. Both are deleted
-/// when this value is dropped.
+/// The place of an empty database, and the data directory of a gateway that uses it. Both are
+/// deleted when this value is dropped.
 pub struct Place {
     /// The settings that select the database.
     pub settings: Settings,

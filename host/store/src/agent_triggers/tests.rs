@@ -77,7 +77,7 @@ async fn other_triggers_of_the_subscription_stay(site: Site) {
     assert!(store.trigger(&other).await.unwrap().is_some());
 }
 
-async fn events(store: &Store, vault: &crate::vault::Vault, trigger: &str, count: usize) -> Vec<NewEvent> {
+async fn events(store: &Store, vault: &vault::Vault, trigger: &str, count: usize) -> Vec<NewEvent> {
     let key = key(store).await;
     let made = (0..count).map(|number| {
         let new = event(trigger, "acme", &number.to_string());
@@ -89,7 +89,7 @@ async fn events(store: &Store, vault: &crate::vault::Vault, trigger: &str, count
     made
 }
 
-async fn vault(site: &Site) -> crate::vault::Vault {
+async fn vault(site: &Site) -> vault::Vault {
     let vault = site.vault().await;
     vault.know_newest_key().await.unwrap();
     vault

@@ -6,10 +6,10 @@ use std::time::Duration;
 use database::connection::Durability;
 use database::time::millis;
 use database::value::values;
+use vault::Vault;
 
 use super::types::SharedNotification;
 use crate::triggers::{NewEvent, insert_told_events};
-use crate::vault::Vault;
 use crate::{Store, StoreError, StoredPush};
 
 impl Store {

@@ -9,10 +9,10 @@ use std::time::Duration;
 use database::connection::{Connection, Durability};
 use database::time::millis;
 use database::value::{Value, values};
+use vault::Vault;
 
 use super::types::{Blocked, ReadEvents, Route, Subscription, SubscriptionStep};
 use crate::triggers::{insert_events, settle};
-use crate::vault::Vault;
 use crate::{Store, StoreError};
 
 /// The columns of a [`Subscription`], in the order in which they are read.

@@ -2,11 +2,11 @@
 
 use database::connection::{Connection, Durability};
 use database::value::values;
+use vault::Vault;
 
 use super::leases::COLUMNS;
 use super::types::{PushedEvents, Route, StoredPush, Subscription};
 use crate::triggers::{NewEvent, insert_told_events, is_known};
-use crate::vault::Vault;
 use crate::{Store, StoreError};
 
 impl Store {

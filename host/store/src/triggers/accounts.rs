@@ -3,10 +3,10 @@
 
 use database::connection::Durability;
 use database::value::{FromRow, Row, values};
+use vault::Vault;
 
 use super::events::insert_events;
 use super::types::{IntegrationChange, NewEvent};
-use crate::vault::Vault;
 use crate::{Store, StoreError};
 
 impl Store {

@@ -5,10 +5,10 @@ use std::time::SystemTime;
 use database::connection::{Connection, Durability};
 use database::time::millis;
 use database::value::values;
+use vault::Vault;
 
 use super::types::{EventDelivery, NewEvent, StoredEvent, Trigger};
 use crate::audit::{self, Acting, AuditAction};
-use crate::vault::Vault;
 use crate::webhooks::{delete_body, insert_deliveries};
 use crate::{NewDelivery, Payload, Store, StoreError, WebhookSource};
 

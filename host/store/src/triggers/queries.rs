@@ -161,7 +161,7 @@ impl Store {
         id: &str,
         change: TriggerChange,
         waiting: Vec<EventWebhooks>,
-        vault: &crate::vault::Vault,
+        vault: &vault::Vault,
     ) -> Result<Option<Trigger>, StoreError> {
         let (id, by, vault) = (id.to_owned(), Acting::current(), vault.clone());
         self.database

@@ -32,7 +32,7 @@ async fn find(store: &Store, id: &str) -> Trigger {
     store.trigger(id).await.unwrap().unwrap()
 }
 
-async fn bodies(site: &Site, vault: &crate::vault::Vault, trigger: &str, after: i64) -> Vec<String> {
+async fn bodies(site: &Site, vault: &vault::Vault, trigger: &str, after: i64) -> Vec<String> {
     let (events, _) = site.store.events_of(trigger, after, 10).await.unwrap();
     let mut bodies = Vec::new();
     for event in events {
@@ -42,7 +42,7 @@ async fn bodies(site: &Site, vault: &crate::vault::Vault, trigger: &str, after: 
     bodies
 }
 
-async fn vault(site: &Site) -> crate::vault::Vault {
+async fn vault(site: &Site) -> vault::Vault {
     let vault = site.vault().await;
     vault.know_newest_key().await.unwrap();
     vault

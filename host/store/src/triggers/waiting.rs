@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use database::connection::{Connection, Durability};
 use database::value::values;
+use vault::Vault;
 
 use super::events::{COLUMNS, EventWebhooks, delete_delivery, insert_events, insert_webhooks, is_known};
 use super::queries::all_columns;
 use super::types::{NewEvent, StoredEvent, Trigger};
 use crate::stored_bytes::Quota;
-use crate::vault::Vault;
 use crate::{Store, StoreError, StoredPush};
 
 impl Store {

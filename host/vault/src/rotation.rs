@@ -18,8 +18,10 @@
 
 use std::path::Path;
 use std::slice;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use database::Database;
 use database::id::random_id;
 use database::process_lock::ProcessLock;
 use secrecy::ExposeSecret;
@@ -28,8 +30,8 @@ use tokio::time::sleep;
 use super::cipher::new_key;
 use super::master::{self, Master};
 use super::{Keys, MAX_AGE, Vault, VaultError};
-use crate::Store;
-use crate::data_keys::DataKey;
+use crate::data_keys::{DataKeys, Notes, SealedTables};
+use crate::types::DataKey;
 
 /// Number of secrets that one transaction replaces. A transaction of this size is too short to
 /// delay the writes of gateways.
@@ -90,20 +92,21 @@ pub struct RotationReport {
 /// the latest one, and as [`Vault::open`]. Every secret can be unsealed after an error.
 pub async fn rotate(
     master_key: &Path,
-    store: &Store,
+    store: &impl SealedTables,
     end: RotationEnd,
     report: &mut (dyn FnMut(RotationProgress) + Send),
 ) -> Result<Option<RotationReport>, VaultError> {
-    let _lock = lock(store).await?;
+    let notes = store.rotation_notes();
+    let _lock = lock(store.database()).await?;
     let vault = Vault::open(master_key, store).await?;
-    Rotation::new(vault, PROPAGATION_TIME)?.run(end, report).await
+    Rotation::new(vault, notes, PROPAGATION_TIME)?.run(end, report).await
 }
 
 /// Takes the lock of rotations. Waits a moment for it: a server releases the lock of a process only
 /// when it has noticed the end of the process.
-async fn lock(store: &Store) -> Result<ProcessLock, VaultError> {
+async fn lock(database: &Database) -> Result<ProcessLock, VaultError> {
     for _ in 0..LOCK_ATTEMPTS {
-        if let Some(lock) = store.database.try_process_lock("rotation").await? {
+        if let Some(lock) = database.try_process_lock("rotation").await? {
             return Ok(lock);
         }
         sleep(LOCK_DELAY).await;
@@ -114,6 +117,7 @@ async fn lock(store: &Store) -> Result<ProcessLock, VaultError> {
 /// A rotation in progress. [`Rotation::run`] calls its steps in order.
 pub(super) struct Rotation {
     pub(super) vault: Vault,
+    notes: Notes,
     /// The keys of the master key file.
     masters: Vec<Master>,
     /// The last of them, which replaces the others.
@@ -130,14 +134,14 @@ struct Pass {
 }
 
 impl Rotation {
-    pub(super) fn new(vault: Vault, settle_time: Duration) -> Result<Self, VaultError> {
+    pub(super) fn new(vault: Vault, notes: Notes, settle_time: Duration) -> Result<Self, VaultError> {
         let masters = vault.inner.file.read()?;
         let newest = masters.last().cloned().ok_or_else(|| vault.inner.file.missing())?;
-        Ok(Self { vault, masters, newest, settle_time })
+        Ok(Self { vault, notes, masters, newest, settle_time })
     }
 
-    fn store(&self) -> &Store {
-        &self.vault.inner.store
+    fn data_keys(&self) -> &DataKeys {
+        &self.vault.inner.data_keys
     }
 
     /// Takes all steps.
@@ -166,7 +170,7 @@ impl Rotation {
     /// Fails if the file lacks a master key that the store uses: the rotation began with another
     /// copy of the file.
     pub(super) async fn is_under_way(&self) -> Result<bool, VaultError> {
-        let data_keys = self.store().data_keys().await?;
+        let data_keys = self.data_keys().list().await?;
         let mut in_use = data_keys.iter().flat_map(|key| &key.wraps).map(|wrap| &wrap.master_id);
         match in_use.find(|id| !self.masters.iter().any(|master| master.id == **id)) {
             Some(missing) => Err(self.vault.inner.file.begun_elsewhere(missing)),
@@ -183,13 +187,13 @@ impl Rotation {
 
     /// Step 2. Does nothing if the current data key is already sealed under the new master key.
     pub(super) async fn replace_data_key(&self) -> Result<(), VaultError> {
-        let data_keys = self.store().data_keys().await?;
+        let data_keys = self.data_keys().list().await?;
         if data_keys.first().is_some_and(|current| self.is_under_newest(current)) {
             return Ok(());
         }
         let (id, key) = (random_id("dk_")?, new_key()?);
         let wraps = self.masters.iter().map(|master| master.wrap(&id, &key)).collect::<Result<_, _>>()?;
-        Ok(self.store().replace_data_key(&id, wraps).await?)
+        Ok(self.data_keys().replace(&id, wraps, Arc::clone(&self.notes)).await?)
     }
 
     /// Step 3. Returns the number of secrets that were sealed again, and the number of secrets that
@@ -200,7 +204,7 @@ impl Rotation {
     ) -> Result<(u64, u64), VaultError> {
         let started = Instant::now();
         let keys = self.vault.keys(|_| false).await?;
-        let total = self.store().count_secrets_under_other_keys(&keys.current()?.0).await?;
+        let total = self.data_keys().count_secrets_under_other_keys(&keys.current()?.0).await?;
         let mut done = 0;
         report(RotationProgress { done, total });
         loop {
@@ -222,7 +226,7 @@ impl Rotation {
         let mut pass = Pass::default();
         let mut after = None;
         loop {
-            let rows = self.store().secrets_under_other_keys(&keys.current()?.0, after, BATCH).await?;
+            let rows = self.data_keys().secrets_under_other_keys(&keys.current()?.0, after, BATCH).await?;
             let Some(last) = rows.last() else { return Ok(pass) };
             after = Some(last.place.clone());
             let mut resealed = Vec::with_capacity(rows.len());
@@ -236,7 +240,7 @@ impl Rotation {
                     Err(error) => return Err(error),
                 }
             }
-            let written = self.store().replace_secrets(resealed).await?;
+            let written = self.data_keys().replace_secrets(resealed).await?;
             pass.resealed += written;
             report(written);
         }
@@ -245,7 +249,7 @@ impl Rotation {
     /// Step 4. Data keys that are already sealed under the new master key are left unchanged.
     pub(super) async fn wrap_previous_data_keys(&self) -> Result<(), VaultError> {
         let mut wraps = Vec::new();
-        for data_key in self.store().data_keys().await? {
+        for data_key in self.data_keys().list().await? {
             if self.is_under_newest(&data_key) {
                 continue;
             }
@@ -254,7 +258,7 @@ impl Rotation {
             let wrap = self.newest.wrap(&data_key.id, &key)?;
             wraps.push((data_key.id, wrap));
         }
-        Ok(self.store().wrap_data_keys(wraps).await?)
+        Ok(self.data_keys().add_wraps(wraps).await?)
     }
 
     /// Step 5. Returns `false` and changes nothing if a data key is not sealed under the new master
@@ -262,7 +266,7 @@ impl Rotation {
     pub(super) async fn forget_previous_master(&self) -> Result<bool, VaultError> {
         // The file is written last. Until the store has deleted the copies under the previous
         // master keys, gateways may need these keys.
-        let is_forgotten = self.store().keep_one_master(&self.newest.id).await?;
+        let is_forgotten = self.data_keys().keep_one_master(&self.newest.id, Arc::clone(&self.notes)).await?;
         if is_forgotten {
             self.vault.inner.file.write(slice::from_ref(&self.newest))?;
         }

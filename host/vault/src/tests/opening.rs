@@ -3,8 +3,10 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
+use crate::types::Wrap;
 
 on_every_database!(
+    of_many_first_data_keys_one_is_stored,
     the_first_start_creates_a_master_key_that_only_its_owner_can_read,
     a_secret_is_unsealed_after_a_restart_but_only_in_its_own_row,
     a_start_with_a_wrong_or_missing_master_key_is_refused_and_changes_nothing,
@@ -17,6 +19,24 @@ on_every_database!(
     of_gateways_with_separate_files_one_stores_the_data_key_and_the_others_are_refused,
 );
 
+async fn of_many_first_data_keys_one_is_stored(site: Site) {
+    let machines = [Machine::on(&site).await, Machine::on(&site).await];
+    let wraps = vec![Wrap { master_id: "mk_1".into(), bytes: vec![1, 2, 3] }];
+    let storing: Vec<_> = (0..8)
+        .map(|number| {
+            let (keys, wraps) = (machines[number % 2].data_keys(), wraps.clone());
+            tokio::spawn(async move { keys.create_first(&format!("dk_{number}"), wraps).await })
+        })
+        .collect();
+    let mut stored = 0;
+    for answer in storing {
+        stored += usize::from(answer.await.unwrap().unwrap());
+    }
+    let keys = machines[0].data_keys().list().await.unwrap();
+    assert_eq!((stored, keys.len()), (1, 1));
+    assert_eq!(keys[0].wraps, wraps);
+}
+
 async fn the_first_start_creates_a_master_key_that_only_its_owner_can_read(site: Site) {
     let machine = Machine::on(&site).await;
     machine.vault().await;
@@ -25,24 +45,24 @@ async fn the_first_start_creates_a_master_key_that_only_its_owner_can_read(site:
     let before = fs::read(machine.key_file()).unwrap();
     machine.vault().await;
     assert_eq!(fs::read(machine.key_file()).unwrap(), before);
-    assert_eq!(machine.store.data_keys().await.unwrap().len(), 1);
+    assert_eq!(machine.data_keys().list().await.unwrap().len(), 1);
 }
 
 async fn a_secret_is_unsealed_after_a_restart_but_only_in_its_own_row(site: Site) {
     let machine = Machine::on(&site).await;
     let vault = machine.vault().await;
-    let first = connect(&machine.store, &vault, 1).await;
-    let second = connect(&machine.store, &vault, 2).await;
+    let first = machine.put(&vault, 1).await;
+    let second = machine.put(&vault, 2).await;
     let vault = machine.vault().await;
-    assert_eq!(unseal_secret(&vault, &first).await.unwrap().expose_secret(), b"user 1");
-    let swapped = Integration { details: second.details, ..first };
-    assert!(matches!(unseal_secret(&vault, &swapped).await, Err(VaultError::Altered)));
+    assert_eq!(read(&vault, &first).await.unwrap().expose_secret(), b"row 1");
+    let swapped = Row { sealed: second.sealed, ..first };
+    assert!(matches!(read(&vault, &swapped).await, Err(VaultError::Altered)));
 }
 
 async fn a_start_with_a_wrong_or_missing_master_key_is_refused_and_changes_nothing(site: Site) {
     let machine = Machine::on(&site).await;
     machine.vault().await;
-    let data_keys = machine.store.data_keys().await.unwrap();
+    let data_keys = machine.data_keys().list().await.unwrap();
     let right = fs::read(machine.key_file()).unwrap();
 
     let other = Machine::alone().await;
@@ -62,7 +82,7 @@ async fn a_start_with_a_wrong_or_missing_master_key_is_refused_and_changes_nothi
     );
     assert!(!machine.key_file().exists());
 
-    assert_eq!(machine.store.data_keys().await.unwrap(), data_keys);
+    assert_eq!(machine.data_keys().list().await.unwrap(), data_keys);
     fs::write(machine.key_file(), right).unwrap();
     machine.vault().await;
 }
@@ -73,27 +93,27 @@ async fn an_empty_database_is_refused_if_another_one_depended_on_the_master_key(
     machine.copy_file_from(&lost);
     machine.vault().await;
     let empty = Machine::alone().await;
-    let open = async || Vault::open(&machine.key_file(), &empty.store).await.map(drop);
+    let open = async || Vault::open(&machine.key_file(), &empty.tables).await.map(drop);
     let message = open().await.unwrap_err().to_string();
     assert!(message.starts_with("the database is empty, but another one depended on the master key "), "{message}");
-    assert!(empty.store.data_keys().await.unwrap().is_empty());
-    Vault::open_new(&machine.key_file(), &empty.store).await.unwrap();
+    assert!(empty.data_keys().list().await.unwrap().is_empty());
+    Vault::open_new(&machine.key_file(), &empty.tables).await.unwrap();
     open().await.unwrap();
     machine.vault().await;
 }
 
 async fn a_vault_that_was_opened_before_its_database_has_the_same_keys(site: Site) {
     let machine = Machine::on(&site).await;
-    let missing = Vault::open_later(&machine.key_file(), &machine.store);
+    let missing = Vault::open_later(&machine.key_file(), &machine.tables);
     assert!(matches!(missing, Err(VaultError::Missing { .. })));
     let vault = machine.vault().await;
-    let row = connect(&machine.store, &vault, 1).await;
-    let later = || Vault::open_later(&machine.key_file(), &machine.store).unwrap();
+    let row = machine.put(&vault, 1).await;
+    let later = || Vault::open_later(&machine.key_file(), &machine.tables).unwrap();
     assert_eq!(
         later().derive("a purpose").unwrap().expose_secret(),
         vault.derive("a purpose").unwrap().expose_secret()
     );
-    assert_eq!(unseal_secret(&later(), &row).await.unwrap().expose_secret(), b"user 1");
+    assert_eq!(read(&later(), &row).await.unwrap().expose_secret(), b"row 1");
     let unread = later().seal_with_known_key(&["row"], b"secret").unwrap_err();
     assert!(matches!(unread, VaultError::Store(StoreError::NotReached)));
     let vault = later();
@@ -103,7 +123,7 @@ async fn a_vault_that_was_opened_before_its_database_has_the_same_keys(site: Sit
     let other = Machine::alone().await;
     other.copy_file_from(&machine);
     fs::write(other.folder.path().join("master.key.used"), "").unwrap();
-    let lost = Vault::open_later(&other.key_file(), &other.store).unwrap();
+    let lost = Vault::open_later(&other.key_file(), &other.tables).unwrap();
     assert!(matches!(lost.reach().await, Err(VaultError::NoDatabase { .. })));
 }
 
@@ -136,7 +156,7 @@ async fn a_damaged_master_key_is_reported_without_showing_it(site: Site) {
         fs::write(machine.key_file(), content).unwrap();
         assert_eq!(machine.refusal().await, expected);
     }
-    assert!(machine.store.data_keys().await.unwrap().is_empty());
+    assert!(machine.data_keys().list().await.unwrap().is_empty());
 }
 
 async fn a_master_key_that_others_can_read_is_made_private(site: Site) {
@@ -151,7 +171,7 @@ async fn gateways_that_start_at_once_share_one_master_key_and_one_data_key(site:
     let machine = Machine::on(&site).await;
     let opened: Vec<_> = (0..8)
         .map(|_| {
-            let (file, store) = (machine.key_file(), machine.store.clone());
+            let (file, store) = (machine.key_file(), machine.tables.clone());
             tokio::spawn(async move { Vault::open(&file, &store).await })
         })
         .collect();
@@ -159,7 +179,7 @@ async fn gateways_that_start_at_once_share_one_master_key_and_one_data_key(site:
     for vault in opened {
         vaults.push(vault.await.unwrap().unwrap());
     }
-    assert_eq!((machine.lines(), machine.store.data_keys().await.unwrap().len()), (1, 1));
+    assert_eq!((machine.lines(), machine.data_keys().list().await.unwrap().len()), (1, 1));
     let sealed = vaults[0].seal(&["here"], b"secret").await.unwrap();
     for vault in vaults {
         assert_eq!(vault.unseal(&["here"], &sealed).await.unwrap().expose_secret(), b"secret");

@@ -16,7 +16,7 @@ use secrecy::{ExposeSecret, SecretBox};
 
 use super::cipher::{Cipher, KEY_BYTES, Key, new_key};
 use super::error::VaultError;
-use crate::data_keys::{DataKey, Wrap};
+use crate::types::{DataKey, Wrap};
 
 /// Bytes that are read of a master key file. A valid file has far fewer.
 const MAX_FILE_BYTES: u64 = 4096;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::StoreError;
+use database::StoreError;
 
 /// A failure to open the vault, or to seal or unseal a secret.
 #[derive(Debug, Error)]

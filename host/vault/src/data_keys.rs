@@ -1,25 +1,54 @@
-//! Storing, replacing and deleting data keys.
+//! The stored data keys: adding, replacing and deleting them.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use database::connection::{Connection, Durability};
 use database::time::millis;
 use database::value::{FromRow, Row, values};
+use database::{Database, StoreError};
 
-use super::sealed_rows::{SEALED_COLUMNS, SealedColumn};
-use super::{DataKey, Wrap};
-use crate::audit::{Acting, AuditAction, note};
-use crate::{Store, StoreError};
+use crate::sealed_rows::SealedColumn;
+use crate::types::{DataKey, Wrap};
 
 /// Name of the lock for transactions that decide which data key is the current one.
 const LOCK: &str = "data_keys";
 
-impl Store {
+/// The tables that have the secrets of a vault. The database also has the tables of the data keys,
+/// `data_keys` and `data_key_wraps`.
+pub trait SealedTables: Sync {
+    /// The database with the tables.
+    fn database(&self) -> &Database;
+
+    /// Every column that holds sealed secrets. A rotation could not replace the data keys of secrets
+    /// in a column that is missing here.
+    fn sealed_columns(&self) -> &'static [SealedColumn];
+
+    /// Adds the entries of a rotation to the audit, in the name of whoever begins the rotation now.
+    fn rotation_notes(&self) -> Notes;
+}
+
+/// Adds an entry with this detail, in the transaction of the step.
+pub type Notes = Arc<dyn Fn(&mut dyn Connection, &str) -> Result<(), StoreError> + Send + Sync>;
+
+/// The stored data keys, and the secrets that are sealed under them.
+#[derive(Clone)]
+pub(crate) struct DataKeys {
+    pub(crate) database: Database,
+    pub(crate) columns: &'static [SealedColumn],
+}
+
+impl DataKeys {
+    /// Those of these tables.
+    pub(crate) fn of(tables: &impl SealedTables) -> Self {
+        Self { database: tables.database().clone(), columns: tables.sealed_columns() }
+    }
+
     /// Returns all data keys: first the current one, then the retired ones, the newest first.
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub(crate) async fn data_keys(&self) -> Result<Vec<DataKey>, StoreError> {
+    pub(crate) async fn list(&self) -> Result<Vec<DataKey>, StoreError> {
         self.database.read(list_data_keys).await
     }
 
@@ -27,7 +56,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub(crate) async fn create_first_data_key(&self, id: &str, wraps: Vec<Wrap>) -> Result<bool, StoreError> {
+    pub(crate) async fn create_first(&self, id: &str, wraps: Vec<Wrap>) -> Result<bool, StoreError> {
         let id = id.to_owned();
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -45,12 +74,12 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub(crate) async fn replace_data_key(&self, id: &str, wraps: Vec<Wrap>) -> Result<(), StoreError> {
-        let (id, by) = (id.to_owned(), Acting::current());
+    pub(crate) async fn replace(&self, id: &str, wraps: Vec<Wrap>, notes: Notes) -> Result<(), StoreError> {
+        let id = id.to_owned();
         self.database
             .write(Durability::PowerLoss, move |connection| {
                 connection.lock(LOCK)?;
-                note_rotation(connection, &by, "new secrets are sealed under a new key")?;
+                notes(connection, "new secrets are sealed under a new key")?;
                 connection.execute("UPDATE data_keys SET retired_at = now_ms() WHERE retired_at IS NULL", &[])?;
                 insert_data_key(connection, &id, &wraps)
             })
@@ -61,7 +90,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub(crate) async fn wrap_data_keys(&self, wraps: Vec<(String, Wrap)>) -> Result<(), StoreError> {
+    pub(crate) async fn add_wraps(&self, wraps: Vec<(String, Wrap)>) -> Result<(), StoreError> {
         self.database
             .write(Durability::PowerLoss, move |connection| {
                 for (id, wrap) in &wraps {
@@ -78,8 +107,8 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub(crate) async fn keep_one_master(&self, master_id: &str) -> Result<bool, StoreError> {
-        let (master_id, by) = (master_id.to_owned(), Acting::current());
+    pub(crate) async fn keep_one_master(&self, master_id: &str, notes: Notes) -> Result<bool, StoreError> {
+        let master_id = master_id.to_owned();
         self.database
             .write(Durability::PowerLoss, move |connection| {
                 connection.lock(LOCK)?;
@@ -92,7 +121,7 @@ impl Store {
                     let deleted =
                         connection.execute("DELETE FROM data_key_wraps WHERE master_id <> $1", values![&master_id])?;
                     if deleted > 0 {
-                        note_rotation(connection, &by, "the previous key unseals nothing any more")?;
+                        notes(connection, "the previous key unseals nothing any more")?;
                     }
                 }
                 Ok(opens_all)
@@ -105,11 +134,12 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub(crate) async fn drop_retired_data_keys(&self, retired_for: Duration) -> Result<u64, StoreError> {
+    pub(crate) async fn drop_retired(&self, retired_for: Duration) -> Result<u64, StoreError> {
+        let columns = self.columns;
         let deleted = self
             .database
             .write(Durability::PowerLoss, move |connection| {
-                let unused: String = SEALED_COLUMNS
+                let unused: String = columns
                     .iter()
                     .map(|SealedColumn { table, data_key, .. }| {
                         format!(" AND NOT EXISTS (SELECT 1 FROM {table} WHERE {table}.{data_key} = data_keys.id)")
@@ -127,12 +157,6 @@ impl Store {
             other => other,
         }
     }
-}
-
-/// Adds the entry of a step that replaces the master key. The file of the key is no part of the
-/// database, so the entries tell of the steps that are.
-fn note_rotation(connection: &mut dyn Connection, by: &Acting, detail: &str) -> Result<(), StoreError> {
-    note(connection, by, AuditAction::MasterKeyRotated, "master_key", "", detail)
 }
 
 fn list_data_keys(connection: &mut dyn Connection) -> Result<Vec<DataKey>, StoreError> {

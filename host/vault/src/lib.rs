@@ -15,16 +15,25 @@
 //! A gateway may start while its database is away. It then has the master key alone, and reads the
 //! data keys for the first secret.
 //!
+//! The vault knows the tables of the data keys. The store tells it which columns of its tables hold
+//! secrets ([`SealedTables`]).
+//!
 //! Layout:
 //! - [`cipher`]: seals and unseals bytes under one key
 //! - [`master`]: the master key file
 //! - [`rotation`]: replaces all keys
+//! - [`data_keys`]: the stored data keys
+//! - [`sealed_rows`]: secrets under a previous data key
+//! - [`types`]: data keys, and bytes that are sealed under them
 //! - [`error`]: [`VaultError`], with messages for the operator
 
 mod cipher;
+mod data_keys;
 mod error;
 mod master;
 mod rotation;
+mod sealed_rows;
+mod types;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -33,17 +42,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use database::StoreError;
 use database::id::random_id;
 use secrecy::{SecretBox, SecretSlice};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use self::cipher::Cipher;
+use self::data_keys::DataKeys;
+pub use self::data_keys::{Notes, SealedTables};
 pub use self::error::VaultError;
 use self::master::{Master, MasterFile};
 pub use self::rotation::{RotationEnd, RotationProgress, RotationReport, rotate};
-use crate::data_keys::DataKey;
-use crate::{Sealed, Store, StoreError};
+pub use self::sealed_rows::SealedColumn;
+use self::types::DataKey;
+pub use self::types::Sealed;
 
 /// Maximum age of the list of data keys when a secret is sealed. A rotation waits for longer than
 /// this before it assumes that no gateway seals under a previous data key.
@@ -61,7 +74,7 @@ pub struct Vault {
 
 struct Inner {
     file: MasterFile,
-    store: Store,
+    data_keys: DataKeys,
     keys: ArcSwap<Keys>,
     /// Locked while the data keys are read again, so that concurrent calls share one read.
     reading: Mutex<()>,
@@ -89,8 +102,8 @@ impl Vault {
     /// Fails if the file is missing, has the wrong key, or can be read by other users. Fails if the
     /// store is empty although another one depended on the key, because it was then probably lost
     /// ([`Vault::open_new`]). Nothing is changed then. Also fails if the store does.
-    pub async fn open(master_key: &Path, store: &Store) -> Result<Self, VaultError> {
-        Self::open_or_begin(master_key, store, false).await
+    pub async fn open(master_key: &Path, store: &impl SealedTables) -> Result<Self, VaultError> {
+        Self::open_or_begin(master_key, DataKeys::of(store), false).await
     }
 
     /// As [`Vault::open`], but takes an empty store for a new one, although another one depended on
@@ -98,18 +111,18 @@ impl Vault {
     ///
     /// # Errors
     /// As [`Vault::open`].
-    pub async fn open_new(master_key: &Path, store: &Store) -> Result<Self, VaultError> {
-        Self::open_or_begin(master_key, store, true).await
+    pub async fn open_new(master_key: &Path, store: &impl SealedTables) -> Result<Self, VaultError> {
+        Self::open_or_begin(master_key, DataKeys::of(store), true).await
     }
 
     /// Opens the vault of a store that cannot be reached now. The first secret needs the store.
     ///
     /// # Errors
     /// If the master key file is missing, damaged, or can be read by other users.
-    pub fn open_later(master_key: &Path, store: &Store) -> Result<Self, VaultError> {
+    pub fn open_later(master_key: &Path, store: &impl SealedTables) -> Result<Self, VaultError> {
         let file = MasterFile::new(master_key.to_owned());
         let keys = Keys::unread(file.read()?);
-        Ok(Self::with_keys(file, store, keys))
+        Ok(Self::with_keys(file, DataKeys::of(store), keys))
     }
 
     /// Checks that the master key file has the keys that the stored data keys need, and returns
@@ -117,9 +130,9 @@ impl Vault {
     ///
     /// # Errors
     /// As [`Vault::open`].
-    pub async fn check(master_key: &Path, store: &Store) -> Result<Vec<String>, VaultError> {
+    pub async fn check(master_key: &Path, store: &impl SealedTables) -> Result<Vec<String>, VaultError> {
         let file = MasterFile::new(master_key.to_owned());
-        let data_keys = store.data_keys().await?;
+        let data_keys = DataKeys::of(store).list().await?;
         if data_keys.is_empty() && file.is_in_use() {
             return Err(file.without_database());
         }
@@ -136,14 +149,27 @@ impl Vault {
         Ok(ids)
     }
 
-    async fn open_or_begin(master_key: &Path, store: &Store, is_new: bool) -> Result<Self, VaultError> {
-        let file = MasterFile::new(master_key.to_owned());
-        let keys = Keys::read_first(&file, store, is_new).await?;
-        Ok(Self::with_keys(file, store, keys))
+    /// The ids of the master keys that the stored data keys need. During a rotation, one of two is
+    /// enough.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn needed_master_keys(store: &impl SealedTables) -> Result<Vec<String>, StoreError> {
+        let data_keys = DataKeys::of(store).list().await?;
+        let mut ids: Vec<String> = data_keys.into_iter().flat_map(|key| key.wraps).map(|wrap| wrap.master_id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
     }
 
-    fn with_keys(file: MasterFile, store: &Store, keys: Keys) -> Self {
-        let inner = Inner { file, store: store.clone(), keys: ArcSwap::from_pointee(keys), reading: Mutex::default() };
+    async fn open_or_begin(master_key: &Path, data_keys: DataKeys, is_new: bool) -> Result<Self, VaultError> {
+        let file = MasterFile::new(master_key.to_owned());
+        let keys = Keys::read_first(&file, &data_keys, is_new).await?;
+        Ok(Self::with_keys(file, data_keys, keys))
+    }
+
+    fn with_keys(file: MasterFile, data_keys: DataKeys, keys: Keys) -> Self {
+        let inner = Inner { file, data_keys, keys: ArcSwap::from_pointee(keys), reading: Mutex::default() };
         Self { inner: Arc::new(inner) }
     }
 
@@ -228,9 +254,9 @@ impl Inner {
     /// Reads the data keys. Reads the master key file again if a data key cannot be unsealed.
     async fn read(&self, known: &Keys) -> Result<Keys, VaultError> {
         if known.current.is_none() {
-            return Keys::read_first(&self.file, &self.store, false).await;
+            return Keys::read_first(&self.file, &self.data_keys, false).await;
         }
-        let data_keys = self.store.data_keys().await?;
+        let data_keys = self.data_keys.list().await?;
         let first = Keys::unseal_all(&data_keys, &self.file, known.masters.clone(), &known.unsealed);
         if let Ok(keys) = &first
             && keys.unsealed.len() == data_keys.len()
@@ -263,13 +289,13 @@ impl Keys {
     /// Reads the data keys for the first time. With an empty store, creates the first one, and the
     /// master key if there is no file. `is_new` takes an empty store for a new one, although
     /// another one depended on the file.
-    async fn read_first(file: &MasterFile, store: &Store, is_new: bool) -> Result<Self, VaultError> {
+    async fn read_first(file: &MasterFile, stored: &DataKeys, is_new: bool) -> Result<Self, VaultError> {
         // The mark is read before the store: another gateway stores its data key before it sets the
         // mark, so that the data key of a mark that is found here is already in the store.
         let is_in_use = file.is_in_use();
         // The store is read before the file. Another gateway creates the file before it stores its
         // data key, so that the file of a data key that is found here already exists.
-        let mut data_keys = store.data_keys().await?;
+        let mut data_keys = stored.list().await?;
         if data_keys.is_empty() && !is_new && is_in_use {
             return Err(file.without_database());
         }
@@ -277,16 +303,16 @@ impl Keys {
         if data_keys.is_empty() {
             let (id, key) = (random_id("dk_")?, cipher::new_key()?);
             let wraps = masters.iter().map(|master| master.wrap(&id, &key)).collect::<Result<_, _>>()?;
-            store.create_first_data_key(&id, wraps).await?;
+            stored.create_first(&id, wraps).await?;
             // Another gateway may have stored its data key first.
-            data_keys = store.data_keys().await?;
+            data_keys = stored.list().await?;
         }
         let keys = Self::unseal_all(&data_keys, file, masters, &HashMap::new())?;
         if keys.unsealed.len() < data_keys.len() {
             return Err(file.wrong(&keys.masters, &data_keys));
         }
         file.mark_in_use();
-        store.drop_retired_data_keys(RETIRED_KEY_LIFE).await?;
+        stored.drop_retired(RETIRED_KEY_LIFE).await?;
         Ok(keys)
     }
 
