@@ -5,7 +5,7 @@ use database::health::DEAD;
 use database::value::values;
 
 use crate::audit::{Acting, AuditAction, note};
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 /// The changes to a restored database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer. Nothing is changed then.
-    pub async fn prepare_restored(&self, detail: &str) -> Result<Restored, StoreError> {
+    pub async fn prepare_restored(&self, detail: &str) -> Stored<Restored> {
         let (by, detail) = (Acting::current(), detail.to_owned());
         self.database
             .write(Durability::PowerLoss, move |connection| {

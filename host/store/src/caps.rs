@@ -8,7 +8,7 @@
 use database::connection::Connection;
 use database::value::values;
 
-use crate::{Holder, StoreError};
+use crate::{Holder, StoreError, Stored};
 
 /// Authorizations that are neither taken nor expired.
 const AUTHORIZATIONS: Cap = Cap { of_user: 100, of_tenant: 10_000 };
@@ -30,7 +30,7 @@ impl Cap {
 }
 
 /// Fails if the holder has the maximum number of authorizations in progress.
-pub(crate) fn check_authorizations(connection: &mut dyn Connection, holder: &Holder) -> Result<(), StoreError> {
+pub(crate) fn check_authorizations(connection: &mut dyn Connection, holder: &Holder) -> Stored<()> {
     let limit = AUTHORIZATIONS.for_holder(holder);
     let count: u64 = connection.one(
         "SELECT count(*) FROM authorizations
@@ -41,7 +41,7 @@ pub(crate) fn check_authorizations(connection: &mut dyn Connection, holder: &Hol
 }
 
 /// Fails if the holder has the maximum number of integrations.
-pub(crate) fn check_integrations(connection: &mut dyn Connection, holder: &Holder) -> Result<(), StoreError> {
+pub(crate) fn check_integrations(connection: &mut dyn Connection, holder: &Holder) -> Stored<()> {
     let limit = INTEGRATIONS.for_holder(holder);
     let count: u64 = connection.one(
         "SELECT count(*) FROM integrations WHERE tenant = $1 AND subject = $2 AND connector = $3",

@@ -3,10 +3,11 @@
 use std::time::SystemTime;
 
 use database::connection::{Connection, Durability};
-use database::value::{FromRow, Row, values};
+use database::value::values;
 
 use crate::audit::{self, Acting, AuditAction};
-use crate::{Store, StoreError};
+use crate::records::record;
+use crate::{Store, Stored};
 
 /// Maximum number of changes of one connector that are kept.
 const MAX_CHANGES: i64 = 1000;
@@ -80,40 +81,17 @@ struct State {
     installed: bool,
 }
 
-impl FromRow for State {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            number: row.read()?,
-            at: row.read()?,
-            version: row.read()?,
-            digest: row.read()?,
-            installed: row.read()?,
-        })
-    }
+record! {
+    State: number, at, version, digest, installed
 }
 
-impl FromRow for Change {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            at: row.read()?,
-            connector: row.read()?,
-            action: row.read()?,
-            actor_kind: row.read()?,
-            actor: row.read()?,
-            version: row.read()?,
-            digest: row.read()?,
-            installed: row.read()?,
-            detail: row.read()?,
-        })
-    }
+record! {
+    Change: at, connector, action, actor_kind, actor, version, digest, installed, detail
 }
 
 impl Store {
     /// Adds a change to the history of its connector, and deletes the oldest ones.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn note_change(&self, change: NewChange) -> Result<(), StoreError> {
+    pub async fn note_change(&self, change: NewChange) -> Stored<()> {
         let by = actor(&change);
         self.database.write(Durability::PowerLoss, move |connection| insert_and_trim(connection, &by, &change)).await
     }
@@ -121,10 +99,7 @@ impl Store {
     /// Adds a change that this process has only noticed. Adds nothing if the history already ends
     /// with the state after the change: the process that made the change, or another one that
     /// noticed it, has added it.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn note_noticed_change(&self, change: NewChange) -> Result<(), StoreError> {
+    pub async fn note_noticed_change(&self, change: NewChange) -> Stored<()> {
         let (seen, by) = (change.clone(), actor(&change));
         if self.database.read(move |connection| is_known(connection, &seen)).await? {
             return Ok(());
@@ -139,10 +114,7 @@ impl Store {
 
     /// The last change by which the module with this digest replaced another one. `None` if the
     /// connector had no other module before.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn last_swap(&self, connector: &str, digest: &str) -> Result<Option<Swap>, StoreError> {
+    pub async fn last_swap(&self, connector: &str, digest: &str) -> Stored<Option<Swap>> {
         let (connector, digest) = (connector.to_owned(), digest.to_owned());
         self.database
             .read(move |connection| {
@@ -157,10 +129,7 @@ impl Store {
     }
 
     /// The last changes of one connector, or of all of them. The newest is first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn changes(&self, connector: Option<&str>, limit: u32) -> Result<Vec<Change>, StoreError> {
+    pub async fn changes(&self, connector: Option<&str>, limit: u32) -> Stored<Vec<Change>> {
         let connector = connector.map(str::to_owned);
         self.database
             .read(move |connection| match connector {
@@ -199,7 +168,7 @@ fn last_swap(states: Vec<State>, digest: &str) -> Option<Swap> {
 }
 
 /// Returns `true` if the history already ends with the state after this change.
-pub(crate) fn is_known(connection: &mut dyn Connection, change: &NewChange) -> Result<bool, StoreError> {
+pub(crate) fn is_known(connection: &mut dyn Connection, change: &NewChange) -> Stored<bool> {
     let last: Option<(String, bool)> = connection.optional(
         "SELECT digest, installed FROM connector_changes WHERE connector = $1 ORDER BY number DESC LIMIT 1",
         values![&change.connector],
@@ -227,11 +196,7 @@ fn audit_action(action: &str) -> Option<AuditAction> {
 
 /// Adds a change in a transaction, with its entry in the audit, and deletes the oldest ones of its
 /// connector.
-pub(crate) fn insert_and_trim(
-    connection: &mut dyn Connection,
-    by: &Acting,
-    change: &NewChange,
-) -> Result<(), StoreError> {
+pub(crate) fn insert_and_trim(connection: &mut dyn Connection, by: &Acting, change: &NewChange) -> Stored<()> {
     let NewChange { connector, action, actor_kind, actor, version, digest, installed, detail } = change;
     connection.execute(
         &format!("INSERT INTO connector_changes ({COLUMNS}) VALUES (now_ms(), $1, $2, $3, $4, $5, $6, $7, $8)"),

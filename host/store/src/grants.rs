@@ -7,7 +7,7 @@
 use database::connection::{Connection, Durability};
 use database::value::values;
 
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 /// Maximum number of previous versions of a connector whose grants are kept. It is larger than the
 /// number of versions that can be rolled back to.
@@ -26,20 +26,14 @@ pub enum GrantChange<'a> {
 
 impl Store {
     /// Returns the hosts that are granted to a connector, in alphabetical order.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn grants(&self, connector: &str) -> Result<Vec<String>, StoreError> {
+    pub async fn grants(&self, connector: &str) -> Stored<Vec<String>> {
         let connector = connector.to_owned();
         self.database.read(move |connection| granted(connection, &connector)).await
     }
 
     /// Returns the hosts that were granted to a version when another one replaced it; `None` if
     /// that is not known.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn previous_grants(&self, connector: &str, version: &str) -> Result<Option<Vec<String>>, StoreError> {
+    pub async fn previous_grants(&self, connector: &str, version: &str) -> Stored<Option<Vec<String>>> {
         let (connector, version) = (connector.to_owned(), version.to_owned());
         let hosts: Option<String> = self
             .database
@@ -58,7 +52,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer. The previous grants then stay.
-    pub async fn change_grants(&self, connector: &str, change: GrantChange<'_>) -> Result<(), StoreError> {
+    pub async fn change_grants(&self, connector: &str, change: GrantChange<'_>) -> Stored<()> {
         self.swap_grants(connector, None, "", change).await
     }
 
@@ -73,7 +67,7 @@ impl Store {
         previous: Option<&str>,
         present: &str,
         change: GrantChange<'_>,
-    ) -> Result<(), StoreError> {
+    ) -> Stored<()> {
         let connector = connector.to_owned();
         let swap = GrantSwap::new(previous, present, change);
         self.database.write(Durability::PowerLoss, move |connection| swap_on(connection, &connector, &swap)).await
@@ -83,16 +77,13 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer. Nothing has changed then.
-    pub async fn forget_grants(&self, connector: &str) -> Result<(), StoreError> {
+    pub async fn forget_grants(&self, connector: &str) -> Stored<()> {
         let connector = connector.to_owned();
         self.database.write(Durability::PowerLoss, move |connection| forget_on(connection, &connector)).await
     }
 
     /// Returns a number that grows when grants change.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn grants_revision(&self) -> Result<i64, StoreError> {
+    pub async fn grants_revision(&self) -> Stored<i64> {
         self.database
             .read(|connection| connection.one("SELECT number FROM revisions WHERE subject = 'grants'", &[]))
             .await
@@ -123,7 +114,7 @@ impl GrantSwap {
 }
 
 /// Swaps the grants of a connector in a transaction.
-pub(crate) fn swap_on(connection: &mut dyn Connection, connector: &str, swap: &GrantSwap) -> Result<(), StoreError> {
+pub(crate) fn swap_on(connection: &mut dyn Connection, connector: &str, swap: &GrantSwap) -> Stored<()> {
     let GrantSwap { previous, present, exactly, added, removed } = swap;
     connection.lock(&format!("grants {connector}"))?;
     let granted = granted(connection, connector)?;
@@ -155,13 +146,13 @@ pub(crate) fn swap_on(connection: &mut dyn Connection, connector: &str, swap: &G
 }
 
 /// Deletes the grants of a connector in a transaction.
-pub(crate) fn forget_on(connection: &mut dyn Connection, connector: &str) -> Result<(), StoreError> {
+pub(crate) fn forget_on(connection: &mut dyn Connection, connector: &str) -> Stored<()> {
     connection.lock(&format!("grants {connector}"))?;
     connection.execute("DELETE FROM former_grants WHERE connector = $1", values![connector])?;
     connection.execute("DELETE FROM grants WHERE connector = $1", values![connector]).map(drop)
 }
 
-fn granted(connection: &mut dyn Connection, connector: &str) -> Result<Vec<String>, StoreError> {
+fn granted(connection: &mut dyn Connection, connector: &str) -> Stored<Vec<String>> {
     connection.all("SELECT host FROM grants WHERE connector = $1 ORDER BY host", values![connector])
 }
 

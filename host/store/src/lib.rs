@@ -51,6 +51,7 @@
 //! - [`sealed_columns`]: the columns that hold secrets, for the rotation
 //!
 //! The database:
+//! - [`records`]: macros for records, and for values that are stored by a name
 //! - [`migrations`]: the migrations of the tables
 //! - [`serving`]: the lock of the gateway that serves
 //! - [`backup`]: the first step of a database that was restored
@@ -83,6 +84,7 @@ mod modules;
 mod oauth_clients;
 mod pending_grants;
 mod plain_storage;
+mod records;
 mod sealed_columns;
 mod serving;
 #[doc(hidden)]
@@ -112,9 +114,7 @@ pub use vault::Sealed;
 
 pub use self::agent_sessions::{AgentSession, NewAgentSession};
 pub use self::agent_triggers::{AgentCursor, AgentPart, AgentReceiver, DeliveryReport, NewAgentPart};
-pub use self::audit::{
-    AUDIT_ACTIONS, Acting, AuditAction, AuditEntry, AuditFilter, AuditPlace, acting, inherit as inherit_acting,
-};
+pub use self::audit::{Acting, AuditAction, AuditEntry, AuditFilter, AuditPlace, acting, inherit as inherit_acting};
 pub use self::authorizations::{Authorization, DevicePoll, DeviceProgress, StateHash, TakenAuthorization};
 pub use self::backlog::{Backlog, SUBSCRIPTION_STATES};
 pub use self::backup::Restored;
@@ -162,6 +162,10 @@ pub use self::webhooks::{
 use self::migrations::TABLES;
 use self::stored_bytes::Quota;
 
+/// The result of a use of the store, which fails if the database does not answer.
+/// A function that can fail for another reason says so.
+pub type Stored<T> = Result<T, StoreError>;
+
 /// The data of the gateway. Clones share the connections of the database.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -174,7 +178,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Database::connect`].
-    pub async fn connect(settings: &Settings) -> Result<Self, StoreError> {
+    pub async fn connect(settings: &Settings) -> Stored<Self> {
         Database::connect(settings, &TABLES).await.map(Self::new)
     }
 
@@ -183,7 +187,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Database::connect_later`].
-    pub fn connect_later(database_url: &SecretString) -> Result<Self, StoreError> {
+    pub fn connect_later(database_url: &SecretString) -> Stored<Self> {
         Database::connect_later(database_url, &TABLES).map(Self::new)
     }
 
@@ -192,7 +196,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Database::connect`].
-    pub async fn open(data_dir: &Path) -> Result<Self, StoreError> {
+    pub async fn open(data_dir: &Path) -> Stored<Self> {
         Database::open(data_dir, &TABLES).await.map(Self::new)
     }
 
@@ -201,7 +205,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Database::inspect`].
-    pub async fn inspect(settings: &Settings) -> Result<Option<DatabaseState>, StoreError> {
+    pub async fn inspect(settings: &Settings) -> Stored<Option<DatabaseState>> {
         Database::inspect(settings, &TABLES).await
     }
 

@@ -6,7 +6,7 @@ use vault::Sealed;
 use vault::Vault;
 
 use crate::storage::{CONTEXT, StorageError, StorageScope};
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 /// Number of values that are sealed in one transaction.
 const BATCH: u32 = 100;
@@ -53,7 +53,7 @@ impl Store {
         }
     }
 
-    async fn plain_values(&self) -> Result<Vec<PlainValue>, StoreError> {
+    async fn plain_values(&self) -> Stored<Vec<PlainValue>> {
         self.database
             .read(|connection| {
                 let rows = connection.query(
@@ -69,7 +69,7 @@ impl Store {
             .await
     }
 
-    async fn replace_plain_values(&self, sealed: Vec<(PlainValue, String, Sealed)>) -> Result<u64, StoreError> {
+    async fn replace_plain_values(&self, sealed: Vec<(PlainValue, String, Sealed)>) -> Stored<u64> {
         if sealed.is_empty() {
             return Ok(0);
         }

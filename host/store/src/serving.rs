@@ -11,7 +11,7 @@ use database::health::DEAD;
 use database::process_lock::ProcessLock;
 use database::value::values;
 
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 /// Name of the lock.
 const NAME: &str = "serving";
@@ -36,7 +36,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer, or the file of the lock cannot be written.
-    pub async fn begin_serving(&self) -> Result<Serving, StoreError> {
+    pub async fn begin_serving(&self) -> Stored<Serving> {
         let lock = match self.database.is_shared() {
             false => self.database.try_process_lock(NAME).await?,
             true => None,

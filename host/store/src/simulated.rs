@@ -5,7 +5,7 @@ use std::sync::Arc;
 pub use database::simulated::{Faults, Step};
 
 use crate::migrations::TABLES;
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 /// A simulated database with the tables of the store. Clones share it.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ impl SimulatedDatabase {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn open(now_ms: impl Fn() -> i64 + Send + Sync + 'static) -> Result<Self, StoreError> {
+    pub fn open(now_ms: impl Fn() -> i64 + Send + Sync + 'static) -> Stored<Self> {
         database::simulated::SimulatedDatabase::open(&TABLES, now_ms).map(Self)
     }
 
@@ -30,7 +30,7 @@ impl SimulatedDatabase {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn look(&self, sql: &str) -> Result<Vec<Vec<Option<String>>>, StoreError> {
+    pub fn look(&self, sql: &str) -> Stored<Vec<Vec<Option<String>>>> {
         self.0.look(sql)
     }
 
@@ -39,7 +39,7 @@ impl SimulatedDatabase {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn clear(&self) -> Result<(), StoreError> {
+    pub fn clear(&self) -> Stored<()> {
         // A table refers only to tables that were created before it. The rows of `revisions` are
         // those of the migrations, and entries of the audit cannot be deleted.
         let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' \

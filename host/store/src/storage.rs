@@ -14,7 +14,7 @@ use vault::Sealed;
 use vault::{Vault, VaultError};
 
 use crate::stored_bytes::Quota;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, Stored};
 use contract_rules::limit::{STORAGE_KEY_BYTES, STORAGE_KEYS, STORAGE_VALUE_BYTES};
 
 /// A value with a longer time to live never expires. The limit keeps the sum with the current time
@@ -156,10 +156,7 @@ impl Store {
 
     /// Deletes the expired values of all connectors, and returns their number. Expired values are
     /// already invisible before. This frees their space.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn storage_sweep(&self) -> Result<u64, StoreError> {
+    pub async fn storage_sweep(&self) -> Stored<u64> {
         self.database
             .write(Durability::ProcessKill, |connection| {
                 connection.execute("DELETE FROM connector_storage WHERE expires_at <= now_ms()", &[])
@@ -176,11 +173,7 @@ fn check_key(key: &str) -> Result<(), StorageError> {
 }
 
 /// Deletes all values of a connector for an integration.
-pub(crate) fn clear_values(
-    connection: &mut dyn Connection,
-    connector: &str,
-    partition: &str,
-) -> Result<(), StoreError> {
+pub(crate) fn clear_values(connection: &mut dyn Connection, connector: &str, partition: &str) -> Stored<()> {
     connection.execute(
         "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2",
         values![connector, partition],
@@ -196,7 +189,7 @@ fn set_value(
     key: &str,
     (id, sealed): (&str, &Sealed),
     time_to_live: Option<Duration>,
-) -> Result<bool, StoreError> {
+) -> Stored<bool> {
     let StorageScope { connector, partition } = scope;
     // Without the lock, two transactions that count at the same time could each add the last key.
     connection.lock(&format!("storage {connector} {partition}"))?;

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::time::SystemTime;
 
+use database::StoreError;
+use database::value::{FromRow, Row};
+
 /// Bytes that can be read only with a data key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Sealed {
@@ -10,6 +13,13 @@ pub struct Sealed {
     pub key_id: String,
     /// Nonce, ciphertext and tag.
     pub bytes: Vec<u8>,
+}
+
+/// Reads the column of the data key, and that of the sealed bytes.
+impl FromRow for Sealed {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self { key_id: row.read()?, bytes: row.read()? })
+    }
 }
 
 impl fmt::Debug for Sealed {

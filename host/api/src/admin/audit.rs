@@ -11,7 +11,7 @@ use crate::route::HttpCall;
 use body::Body;
 use contract::words::most_alike;
 use problem::{Problem, store_problem};
-use store::{AUDIT_ACTIONS, AuditFilter, Store, StoreError};
+use store::{AuditAction, AuditFilter, Store, StoreError};
 
 /// The list of changes.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ impl List for Audit {
         filter("actor", "Only changes by this actor.").such_as("the id of a key").text(|filter| &mut filter.actor),
         filter("action", "Only changes of this kind.")
             .such_as("key.created")
-            .parsed(Values::OneOf(|| AUDIT_ACTIONS.to_vec()), |filter, value| {
+            .parsed(Values::OneOf(|| AuditAction::ALL.map(AuditAction::name).into()), |filter, value| {
                 put(&mut filter.action, known_action(value).map(|action| Some(action.to_owned())))
             }),
         filter("tenant", "Only changes that belong to this tenant.").text(|filter| &mut filter.tenant),
@@ -59,10 +59,11 @@ pub(crate) async fn list_audit(call: HttpCall<'_>) -> Result<Response<Body>, Pro
 }
 
 fn known_action(value: &str) -> Result<&'static str, String> {
-    if let Some(known) = AUDIT_ACTIONS.iter().find(|known| **known == value) {
+    let names = AuditAction::ALL.map(AuditAction::name);
+    if let Some(known) = names.into_iter().find(|known| *known == value) {
         return Ok(known);
     }
-    let nearest = most_alike(value, AUDIT_ACTIONS.iter().copied());
+    let nearest = most_alike(value, names);
     let nearest = nearest.map(|name| format!(" Did you mean `{name}`?")).unwrap_or_default();
     Err(format!("There is no such action.{nearest}"))
 }

@@ -17,7 +17,7 @@ use auth::Scope;
 use clock::timestamp::Timestamp;
 use integrations::{IntegrationRecord, is_overdue, labels_schema, last_error};
 use jobs::AnyJobRecord;
-use store::{AUDIT_ACTIONS, AccountAddress, ApiKey, AuditEntry, Integration, Labels};
+use store::{AccountAddress, ApiKey, AuditAction, AuditEntry, Integration, Labels};
 use webhooks::AnyWebhookRecord;
 
 /// The name of a scope.
@@ -343,7 +343,7 @@ pub struct AuditEntryRecord {
     /// `user:TENANT/SUBJECT`, `file:FOLDER` or `gateway`. A person who signed in at an OpenID
     /// provider is `person:SUBJECT@HOST`.
     pub actor: String,
-    #[schemars(extend("enum" = AUDIT_ACTIONS))]
+    #[schemars(extend("enum" = AuditAction::ALL.map(AuditAction::name).as_slice()))]
     pub action: String,
     /// The id of what was changed.
     pub target: String,

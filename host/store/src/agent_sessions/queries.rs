@@ -9,7 +9,7 @@ use database::value::{Value, values};
 use super::{AgentSession, NewAgentSession};
 use crate::audit::{self, Acting, AuditAction};
 use crate::keys::{KeyHash, KeyId};
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, Stored};
 
 /// Sessions of one tenant that have not ended. Without the limit, one tenant could fill the
 /// database.
@@ -33,7 +33,7 @@ impl Store {
     /// # Errors
     /// Fails with [`StoreError::TooManyAgentSessions`] if the tenant has too many, or if the
     /// database does not answer.
-    pub async fn add_agent_session(&self, new: NewAgentSession) -> Result<Option<AgentSession>, StoreError> {
+    pub async fn add_agent_session(&self, new: NewAgentSession) -> Stored<Option<AgentSession>> {
         let (by, quota) = (Acting::current(), self.quota);
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -75,29 +75,20 @@ impl Store {
     }
 
     /// Returns the session whose token has this hash, if it has not ended.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn agent_session_by_hash(&self, hash: &KeyHash) -> Result<Option<AgentSession>, StoreError> {
+    pub async fn agent_session_by_hash(&self, hash: &KeyHash) -> Stored<Option<AgentSession>> {
         let hash = *hash;
         self.database.read(move |connection| find(connection, "hash", Value::from(&hash))).await
     }
 
     /// Returns the session with this id, if it has not ended.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn agent_session(&self, id: &KeyId) -> Result<Option<AgentSession>, StoreError> {
+    pub async fn agent_session(&self, id: &KeyId) -> Stored<Option<AgentSession>> {
         let id = id.clone();
         self.database.read(move |connection| find(connection, "id", Value::from(&id))).await
     }
 
     /// Ends a session of a tenant, and of a user if `subject` names one. Returns `false` if there is
     /// none that has not ended.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn end_agent_session(&self, tenant: &str, subject: Option<&str>, id: &KeyId) -> Result<bool, StoreError> {
+    pub async fn end_agent_session(&self, tenant: &str, subject: Option<&str>, id: &KeyId) -> Stored<bool> {
         let (tenant, subject, id) = (tenant.to_owned(), subject.map(str::to_owned), id.clone());
         let by = Acting::current();
         self.database
@@ -122,10 +113,7 @@ impl Store {
     }
 
     /// Deletes the sessions that expired a while ago.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn sweep_agent_sessions(&self) -> Result<(), StoreError> {
+    pub async fn sweep_agent_sessions(&self) -> Stored<()> {
         self.database
             .write(Durability::ProcessKill, |connection| {
                 connection.execute(
@@ -138,11 +126,11 @@ impl Store {
     }
 }
 
-fn find(connection: &mut dyn Connection, column: &str, value: Value) -> Result<Option<AgentSession>, StoreError> {
+fn find(connection: &mut dyn Connection, column: &str, value: Value) -> Stored<Option<AgentSession>> {
     connection.optional(&format!("{FIND} AND s.{column} = $1"), &[value])
 }
 
-fn insert(connection: &mut dyn Connection, new: &NewAgentSession, expires_at: SystemTime) -> Result<(), StoreError> {
+fn insert(connection: &mut dyn Connection, new: &NewAgentSession, expires_at: SystemTime) -> Stored<()> {
     connection.execute(
         "INSERT INTO agent_sessions (id, hash, tenant, subject, account, tool_set, scopes, allowed, effects, confirm, key_id,
              created_at, expires_at)

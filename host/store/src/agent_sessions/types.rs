@@ -2,10 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use database::value::{FromRow, Row};
-
-use crate::StoreError;
 use crate::keys::{KeyHash, KeyId};
+use crate::records::record;
 
 /// An agent session to add.
 #[derive(Clone, Debug, Default)]
@@ -63,19 +61,6 @@ pub struct AgentSession {
     pub expires_at: SystemTime,
 }
 
-impl FromRow for AgentSession {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.read()?,
-            tenant: row.read()?,
-            subject: row.read()?,
-            account: row.read()?,
-            set: row.read()?,
-            scopes: row.read()?,
-            allow: row.read()?,
-            effects: row.read()?,
-            confirm: row.read()?,
-            expires_at: row.read()?,
-        })
-    }
+record! {
+    AgentSession: id, tenant, subject, account, set, scopes, allow, effects, confirm, expires_at
 }

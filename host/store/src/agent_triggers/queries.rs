@@ -9,17 +9,14 @@ use database::value::values;
 use super::types::{AgentPart, NewAgentPart};
 use crate::audit::Acting;
 use crate::triggers::{find_trigger, remove_in};
-use crate::{Removed, Sealed, Store, StoreError, Trigger};
+use crate::{Removed, Sealed, Store, StoreError, Stored, Trigger};
 
 /// Triggers that one turn ends.
 const ENDED: u32 = 100;
 
 impl Store {
     /// Returns the trigger of a subscription of an agent.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn agent_trigger(&self, id: &str) -> Result<Option<Trigger>, StoreError> {
+    pub async fn agent_trigger(&self, id: &str) -> Stored<Option<Trigger>> {
         let id = id.to_owned();
         self.database
             .read(move |connection| {
@@ -35,10 +32,7 @@ impl Store {
 
     /// Lets a trigger live for the time `life` from now on. Returns its end, and `None` if it has
     /// ended.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn renew_agent_trigger(&self, trigger: &str, life: Duration) -> Result<Option<SystemTime>, StoreError> {
+    pub async fn renew_agent_trigger(&self, trigger: &str, life: Duration) -> Stored<Option<SystemTime>> {
         let trigger = trigger.to_owned();
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -51,16 +45,13 @@ impl Store {
     }
 
     /// The same, with other secrets of the receiver.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
     pub async fn resubscribe_agent(
         &self,
         trigger: &str,
         life: Duration,
         takes_control: bool,
         secrets: Sealed,
-    ) -> Result<Option<SystemTime>, StoreError> {
+    ) -> Stored<Option<SystemTime>> {
         let trigger = trigger.to_owned();
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -74,10 +65,7 @@ impl Store {
     }
 
     /// Returns the ids of triggers whose agents have not renewed them in time.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn expired_agent_triggers(&self) -> Result<Vec<String>, StoreError> {
+    pub async fn expired_agent_triggers(&self) -> Stored<Vec<String>> {
         self.database
             .read(|connection| {
                 connection.all(
@@ -90,10 +78,7 @@ impl Store {
 
     /// Deletes a trigger whose agent has not renewed it in time. Its subscription ends at once if it
     /// has no other trigger. Returns `None` if it was renewed or has ended.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn end_agent_trigger(&self, trigger: &str) -> Result<Option<Removed>, StoreError> {
+    pub async fn end_agent_trigger(&self, trigger: &str) -> Stored<Option<Removed>> {
         let (trigger, by) = (trigger.to_owned(), Acting::current());
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -112,11 +97,7 @@ impl Store {
 }
 
 /// Adds the part of a trigger that an agent makes.
-pub(crate) fn insert_part(
-    connection: &mut dyn Connection,
-    trigger: &str,
-    part: &NewAgentPart,
-) -> Result<(), StoreError> {
+pub(crate) fn insert_part(connection: &mut dyn Connection, trigger: &str, part: &NewAgentPart) -> Stored<()> {
     let NewAgentPart { id, life, takes_control, secrets } = part;
     let is_known: bool = connection.one("SELECT EXISTS (SELECT 1 FROM agent_triggers WHERE id = $1)", values![id])?;
     if is_known {
@@ -146,7 +127,7 @@ impl AgentPart {
          (SELECT takes_control FROM agent_triggers WHERE trigger_id = triggers.id) AS agent_takes_control";
 
     /// Reads the columns [`AgentPart::COLUMNS`].
-    pub(crate) fn read(row: &mut database::value::Row) -> Result<Option<Self>, StoreError> {
+    pub(crate) fn read(row: &mut database::value::Row) -> Stored<Option<Self>> {
         let (id, expires_at, takes_control): (Option<String>, Option<SystemTime>, Option<bool>) =
             (row.read()?, row.read()?, row.read()?);
         Ok(id.zip(expires_at).map(|(id, expires_at)| Self {

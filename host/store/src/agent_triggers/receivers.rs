@@ -5,17 +5,15 @@ use std::time::Duration;
 
 use database::connection::Durability;
 use database::time::millis;
-use database::value::{FromRow, Row, values};
+use database::value::values;
 
 use super::types::{AgentReceiver, DeliveryReport, hash_of_receiver};
-use crate::{Sealed, Store, StoreError};
+use crate::records::record;
+use crate::{Store, Stored};
 
 impl Store {
     /// Returns the receiver of a trigger. `None` if the trigger has ended, or if its agent polls.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn agent_receiver(&self, trigger: &str) -> Result<Option<AgentReceiver>, StoreError> {
+    pub async fn agent_receiver(&self, trigger: &str) -> Stored<Option<AgentReceiver>> {
         let trigger = trigger.to_owned();
         self.database
             .read(move |connection| {
@@ -28,10 +26,7 @@ impl Store {
     }
 
     /// Notes the result of an attempt: why it failed, or `None` if it was received.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn note_agent_delivery(&self, trigger: &str, error: Option<&'static str>) -> Result<(), StoreError> {
+    pub async fn note_agent_delivery(&self, trigger: &str, error: Option<&'static str>) -> Stored<()> {
         let trigger = trigger.to_owned();
         self.database
             .write(Durability::ProcessKill, move |connection| {
@@ -46,10 +41,7 @@ impl Store {
     }
 
     /// Returns what the receiver of a trigger has received. `None` if the trigger has ended.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn agent_deliveries(&self, trigger: &str) -> Result<Option<DeliveryReport>, StoreError> {
+    pub async fn agent_deliveries(&self, trigger: &str) -> Stored<Option<DeliveryReport>> {
         let trigger = trigger.to_owned();
         self.database.read(move |connection| {
             connection.optional(
@@ -63,10 +55,7 @@ impl Store {
 
     /// Returns the number of the last event of a trigger up to which nothing is left to deliver,
     /// not counting the event `except`.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn delivered_up_to(&self, trigger: &str, except: &str) -> Result<i64, StoreError> {
+    pub async fn delivered_up_to(&self, trigger: &str, except: &str) -> Stored<i64> {
         let (trigger, except) = (trigger.to_owned(), except.to_owned());
         self.database
             .read(move |connection| {
@@ -84,10 +73,7 @@ impl Store {
     }
 
     /// Returns `true` if the receiver has answered a challenge of this caller.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn is_verified_receiver(&self, tenant: &str, subject: &str, url: &str) -> Result<bool, StoreError> {
+    pub async fn is_verified_receiver(&self, tenant: &str, subject: &str, url: &str) -> Stored<bool> {
         let hash = hash_of_receiver(tenant, subject, url);
         self.database
             .read(move |connection| {
@@ -104,13 +90,7 @@ impl Store {
     /// # Errors
     /// Fails with [`StoreError::TenantFull`] if the tenant stores too much, or if the database does
     /// not answer.
-    pub async fn add_verified_receiver(
-        &self,
-        tenant: &str,
-        subject: &str,
-        url: &str,
-        life: Duration,
-    ) -> Result<(), StoreError> {
+    pub async fn add_verified_receiver(&self, tenant: &str, subject: &str, url: &str, life: Duration) -> Stored<()> {
         let (hash, tenant, quota) = (hash_of_receiver(tenant, subject, url), tenant.to_owned(), self.quota);
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -127,14 +107,10 @@ impl Store {
     }
 }
 
-impl FromRow for AgentReceiver {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self { id: row.read()?, secrets: Sealed { key_id: row.read()?, bytes: row.read()? } })
-    }
+record! {
+    AgentReceiver: id, secrets
 }
 
-impl FromRow for DeliveryReport {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self { last_delivery_at: row.read()?, last_error: row.read()?, failed_since: row.read()? })
-    }
+record! {
+    DeliveryReport: last_delivery_at, last_error, failed_since
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::testing::{Site, on_every_database, sealed};
 use crate::triggers::testing::{LONG, delivery, event, key, subscription, trigger};
 use crate::{
-    AttemptResult, ClaimLimits, EventDelivery, NewEvent, NewTrigger, Removed, Store, StoreError, WebhookSource,
+    AttemptResult, ClaimLimits, EventDelivery, NewEvent, NewTrigger, Removed, Store, StoreError, Stored, WebhookSource,
 };
 
 on_every_database!(
@@ -21,7 +21,7 @@ on_every_database!(
 const LIMITS: ClaimLimits = ClaimLimits { of_receiver: 9, of_tenant: 9, of_claim: 9, bytes: 100_000 };
 
 /// Adds a trigger of an agent, and returns its id and that of its subscription at the service.
-async fn add(store: &Store, id: &str, life: Duration, polls: bool) -> Result<(String, String), StoreError> {
+async fn add(store: &Store, id: &str, life: Duration, polls: bool) -> Stored<(String, String)> {
     let key = key(store).await;
     let secrets = (!polls).then(|| sealed(&key));
     let part = NewAgentPart { id: id.into(), life, takes_control: !polls, secrets };

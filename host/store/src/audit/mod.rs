@@ -13,7 +13,7 @@ mod queries;
 mod types;
 
 pub use self::acting::{Acting, acting, inherit};
-pub use self::types::{AUDIT_ACTIONS, AuditAction, AuditEntry, AuditFilter, AuditPlace};
+pub use self::types::{AuditAction, AuditEntry, AuditFilter, AuditPlace};
 
 pub(crate) use self::queries::note;
 

@@ -7,20 +7,11 @@ use database::connection::{Connection, Durability};
 use database::value::values;
 
 use super::{Acting, AuditAction, AuditEntry, AuditFilter};
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 impl Store {
     /// Adds an entry about a change that is not in the database.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn note_audit(
-        &self,
-        action: AuditAction,
-        target: &str,
-        tenant: &str,
-        detail: &str,
-    ) -> Result<(), StoreError> {
+    pub async fn note_audit(&self, action: AuditAction, target: &str, tenant: &str, detail: &str) -> Stored<()> {
         let by = Acting::current();
         let [target, tenant, detail] = [target, tenant, detail].map(str::to_owned);
         self.database
@@ -29,10 +20,7 @@ impl Store {
     }
 
     /// Returns a page of entries, the newest first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn audit(&self, filter: AuditFilter) -> Result<Vec<AuditEntry>, StoreError> {
+    pub async fn audit(&self, filter: AuditFilter) -> Stored<Vec<AuditEntry>> {
         self.database
             .read(move |connection| {
                 let AuditFilter { actor, action, tenant, target, since, until, before, limit } = filter;
@@ -57,10 +45,7 @@ impl Store {
 
     /// Deletes the entries that are older than `keep`, and returns their number. The databases
     /// refuse to delete entries of the last day.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn delete_old_audit(&self, keep: Duration) -> Result<u64, StoreError> {
+    pub async fn delete_old_audit(&self, keep: Duration) -> Stored<u64> {
         self.database.delete_older("audit", keep).await
     }
 }
@@ -73,7 +58,7 @@ pub(crate) fn note(
     target: &str,
     tenant: &str,
     detail: &str,
-) -> Result<(), StoreError> {
+) -> Stored<()> {
     let detail = by.detailed(detail);
     connection.execute(
         "INSERT INTO audit (at, actor, action, target, tenant, request_id, detail)

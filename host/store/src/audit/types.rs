@@ -2,114 +2,97 @@
 
 use std::time::SystemTime;
 
-use database::value::{FromRow, Row};
+use crate::records::{named, record};
 
-use crate::StoreError;
-
-/// Declares the actions, and the list of their names.
-macro_rules! actions {
-    ($($(#[$doc:meta])* $action:ident = $name:literal;)*) => {
-        /// The action.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum AuditAction { $($(#[$doc])* $action),* }
-
-        impl AuditAction {
-            /// The name in answers and in the database.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$action => $name),* }
-            }
-        }
-
-        /// The names of all actions.
-        pub const AUDIT_ACTIONS: &[&str] = &[$($name),*];
-    };
-}
-
-actions! {
-    /// A connector was added.
-    ConnectorAdded = "connector.added";
-    /// Another version of a connector was made live.
-    ConnectorReplaced = "connector.replaced";
-    /// A connector was removed.
-    ConnectorRemoved = "connector.removed";
-    /// A previous version of a connector was made live.
-    ConnectorRolledBack = "connector.rolled_back";
-    /// A connector may reach more hosts.
-    ConnectorGranted = "connector.granted";
-    /// A connector may reach fewer hosts.
-    ConnectorRevoked = "connector.revoked";
-    /// An API key was made.
-    KeyCreated = "key.created";
-    /// An API key was revoked.
-    KeyRevoked = "key.revoked";
-    /// The OAuth client of a tenant was set.
-    OauthClientSet = "oauth_client.set";
-    /// The OAuth client of a tenant was deleted.
-    OauthClientDeleted = "oauth_client.deleted";
-    /// An account was connected.
-    IntegrationConnected = "integration.connected";
-    /// A caller has confirmed a grant of a user.
-    IntegrationConfirmed = "integration.confirmed";
-    /// An integration was selected.
-    IntegrationSelected = "integration.selected";
-    /// The tokens of an integration were refreshed on request.
-    IntegrationRenewed = "integration.renewed";
-    /// The labels of an integration were set.
-    IntegrationLabelled = "integration.labelled";
-    /// An integration was deleted.
-    IntegrationDeleted = "integration.deleted";
-    /// An integration was imported.
-    IntegrationImported = "integration.imported";
-    /// Integrations were exported.
-    IntegrationExported = "integration.exported";
-    /// A job was cancelled.
-    JobCancelled = "job.cancelled";
-    /// A webhook was sent once more on request.
-    WebhookResent = "webhook.resent";
-    /// A secret of webhooks was made.
-    WebhookSecretCreated = "webhook_secret.created";
-    /// A secret of webhooks was deleted.
-    WebhookSecretDeleted = "webhook_secret.deleted";
-    /// A link to a page for end users was made.
-    ConnectLinkCreated = "connect_link.created";
-    /// A link to a page for end users was ended.
-    ConnectLinkDeleted = "connect_link.deleted";
-    /// A tool set was made.
-    ToolSetCreated = "tool_set.created";
-    /// A tool set was deleted.
-    ToolSetDeleted = "tool_set.deleted";
-    /// An agent session was made.
-    AgentSessionCreated = "agent_session.created";
-    /// An agent session was deleted.
-    AgentSessionDeleted = "agent_session.deleted";
-    /// A trigger was made.
-    TriggerCreated = "trigger.created";
-    /// A trigger was changed.
-    TriggerChanged = "trigger.changed";
-    /// A trigger was paused.
-    TriggerPaused = "trigger.paused";
-    /// A trigger was deleted.
-    TriggerDeleted = "trigger.deleted";
-    /// Events of a trigger were sent once more.
-    TriggerReplayed = "trigger.replayed";
-    /// A subscription was made anew on request.
-    TriggerResubscribed = "trigger.resubscribed";
-    /// An inbox was made.
-    InboxCreated = "inbox.created";
-    /// A secret was added to an inbox.
-    InboxSecretAdded = "inbox.secret_added";
-    /// A secret of an inbox was deleted.
-    InboxSecretRemoved = "inbox.secret_removed";
-    /// An inbox was deleted.
-    InboxDeleted = "inbox.deleted";
-    /// The master key was replaced.
-    MasterKeyRotated = "master_key.rotated";
-    /// The database was restored from a backup.
-    DatabaseRestored = "database.restored";
-    /// An operator has signed in to the console.
-    ConsoleSignedIn = "console.signed_in";
-    /// An operator has signed out of the console.
-    ConsoleSignedOut = "console.signed_out";
+named! {
+    /// The action.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum AuditAction {
+        /// A connector was added.
+        ConnectorAdded = "connector.added",
+        /// Another version of a connector was made live.
+        ConnectorReplaced = "connector.replaced",
+        /// A connector was removed.
+        ConnectorRemoved = "connector.removed",
+        /// A previous version of a connector was made live.
+        ConnectorRolledBack = "connector.rolled_back",
+        /// A connector may reach more hosts.
+        ConnectorGranted = "connector.granted",
+        /// A connector may reach fewer hosts.
+        ConnectorRevoked = "connector.revoked",
+        /// An API key was made.
+        KeyCreated = "key.created",
+        /// An API key was revoked.
+        KeyRevoked = "key.revoked",
+        /// The OAuth client of a tenant was set.
+        OauthClientSet = "oauth_client.set",
+        /// The OAuth client of a tenant was deleted.
+        OauthClientDeleted = "oauth_client.deleted",
+        /// An account was connected.
+        IntegrationConnected = "integration.connected",
+        /// A caller has confirmed a grant of a user.
+        IntegrationConfirmed = "integration.confirmed",
+        /// An integration was selected.
+        IntegrationSelected = "integration.selected",
+        /// The tokens of an integration were refreshed on request.
+        IntegrationRenewed = "integration.renewed",
+        /// The labels of an integration were set.
+        IntegrationLabelled = "integration.labelled",
+        /// An integration was deleted.
+        IntegrationDeleted = "integration.deleted",
+        /// An integration was imported.
+        IntegrationImported = "integration.imported",
+        /// Integrations were exported.
+        IntegrationExported = "integration.exported",
+        /// A job was cancelled.
+        JobCancelled = "job.cancelled",
+        /// A webhook was sent once more on request.
+        WebhookResent = "webhook.resent",
+        /// A secret of webhooks was made.
+        WebhookSecretCreated = "webhook_secret.created",
+        /// A secret of webhooks was deleted.
+        WebhookSecretDeleted = "webhook_secret.deleted",
+        /// A link to a page for end users was made.
+        ConnectLinkCreated = "connect_link.created",
+        /// A link to a page for end users was ended.
+        ConnectLinkDeleted = "connect_link.deleted",
+        /// A tool set was made.
+        ToolSetCreated = "tool_set.created",
+        /// A tool set was deleted.
+        ToolSetDeleted = "tool_set.deleted",
+        /// An agent session was made.
+        AgentSessionCreated = "agent_session.created",
+        /// An agent session was deleted.
+        AgentSessionDeleted = "agent_session.deleted",
+        /// A trigger was made.
+        TriggerCreated = "trigger.created",
+        /// A trigger was changed.
+        TriggerChanged = "trigger.changed",
+        /// A trigger was paused.
+        TriggerPaused = "trigger.paused",
+        /// A trigger was deleted.
+        TriggerDeleted = "trigger.deleted",
+        /// Events of a trigger were sent once more.
+        TriggerReplayed = "trigger.replayed",
+        /// A subscription was made anew on request.
+        TriggerResubscribed = "trigger.resubscribed",
+        /// An inbox was made.
+        InboxCreated = "inbox.created",
+        /// A secret was added to an inbox.
+        InboxSecretAdded = "inbox.secret_added",
+        /// A secret of an inbox was deleted.
+        InboxSecretRemoved = "inbox.secret_removed",
+        /// An inbox was deleted.
+        InboxDeleted = "inbox.deleted",
+        /// The master key was replaced.
+        MasterKeyRotated = "master_key.rotated",
+        /// The database was restored from a backup.
+        DatabaseRestored = "database.restored",
+        /// An operator has signed in to the console.
+        ConsoleSignedIn = "console.signed_in",
+        /// An operator has signed out of the console.
+        ConsoleSignedOut = "console.signed_out",
+    }
 }
 
 /// An entry of the audit.
@@ -157,17 +140,6 @@ pub struct AuditFilter {
     pub limit: u32,
 }
 
-impl FromRow for AuditEntry {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            number: row.read()?,
-            at: row.read()?,
-            actor: row.read()?,
-            action: row.read()?,
-            target: row.read()?,
-            tenant: row.read()?,
-            request_id: row.read()?,
-            detail: row.read()?,
-        })
-    }
+record! {
+    AuditEntry: number, at, actor, action, target, tenant, request_id, detail
 }

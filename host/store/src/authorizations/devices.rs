@@ -14,7 +14,7 @@ use database::value::values;
 
 use super::queries::{COLUMNS, WITHDRAWN, insert_authorization, prepare_new};
 use super::{Authorization, DevicePoll, DeviceProgress, StateHash};
-use crate::{Holder, Store, StoreError};
+use crate::{Holder, Store, Stored};
 
 /// Time after its expiry for which an authorization without a result counts as pending: the longest
 /// time from the provider's consent to the stored account.
@@ -26,11 +26,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::save_authorization`].
-    pub async fn save_device_authorization(
-        &self,
-        authorization: Authorization,
-        interval: Duration,
-    ) -> Result<(), StoreError> {
+    pub async fn save_device_authorization(&self, authorization: Authorization, interval: Duration) -> Stored<()> {
         let quota = self.quota;
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -46,10 +42,7 @@ impl Store {
     }
 
     /// The authorizations about which a gateway must ask the provider now, the most urgent one first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn due_devices(&self, limit: u32) -> Result<Vec<StateHash>, StoreError> {
+    pub async fn due_devices(&self, limit: u32) -> Stored<Vec<StateHash>> {
         self.database
             .read(move |connection| {
                 // SQLite prepares a statement again each time its limit is bound.
@@ -68,16 +61,13 @@ impl Store {
     /// gateway has taken it, or if the authorization has ended. An authorization that has expired
     /// ends with the result `expired`. One whose key was revoked, or whose link was deleted or
     /// finished, ends with the result `withdrawn`.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
     pub async fn claim_device(
         &self,
         hash: &StateHash,
         life: Duration,
         expired: &'static str,
         withdrawn: &'static str,
-    ) -> Result<Option<DevicePoll>, StoreError> {
+    ) -> Stored<Option<DevicePoll>> {
         let hash = *hash;
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -116,7 +106,7 @@ impl Store {
         number: i64,
         interval: Duration,
         delay: Duration,
-    ) -> Result<(), StoreError> {
+    ) -> Stored<()> {
         let hash = *hash;
         self.database
             .write(Durability::ProcessKill, move |connection| {
@@ -132,10 +122,7 @@ impl Store {
 
     /// Marks an authorization as used, because the provider has given its tokens. Returns `false` if
     /// the request with this number is not the last one.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn take_device(&self, hash: &StateHash, number: i64) -> Result<bool, StoreError> {
+    pub async fn take_device(&self, hash: &StateHash, number: i64) -> Stored<bool> {
         let hash = *hash;
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -151,15 +138,7 @@ impl Store {
 
     /// Ends an authorization with its result. Does nothing if it has one, or if the request with this
     /// number is not the last one.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn end_device(
-        &self,
-        hash: &StateHash,
-        number: i64,
-        result: Result<String, String>,
-    ) -> Result<(), StoreError> {
+    pub async fn end_device(&self, hash: &StateHash, number: i64, result: Result<String, String>) -> Stored<()> {
         let hash = *hash;
         let (connected_as, failure) = (result.as_ref().ok().cloned(), result.err());
         self.database.write(Durability::ProcessKill, move |connection| {
@@ -176,14 +155,7 @@ impl Store {
 
     /// The progress of an authorization by a device code. Returns `None` if the holder has no such
     /// authorization.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn device_progress(
-        &self,
-        holder: &Holder,
-        hash: &StateHash,
-    ) -> Result<Option<DeviceProgress>, StoreError> {
+    pub async fn device_progress(&self, holder: &Holder, hash: &StateHash) -> Stored<Option<DeviceProgress>> {
         let (holder, hash) = (holder.clone(), *hash);
         self.database
             .read(move |connection| {

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use database::connection::{Connection, Durability};
 use database::time::millis;
-use database::value::{FromRow, Row, values};
+use database::value::values;
 
 use super::{Authorization, StateHash, TakenAuthorization};
 use crate::integrations::{read_address, read_optional_labels, read_sealed, text_of_address, text_of_labels};
+use crate::records::record;
 use crate::stored_bytes::Quota;
-use crate::{Holder, Store, StoreError, caps};
+use crate::{Holder, Store, Stored, caps};
 
 /// Time after its expiry for which an authorization is kept. Until then, a replayed `state` is
 /// distinguished from an unknown one.
@@ -35,7 +36,7 @@ impl Store {
     /// # Errors
     /// Fails with [`StoreError::TooManyAuthorizations`] if the holder has too many in progress, or
     /// if the database does not answer.
-    pub async fn save_authorization(&self, authorization: Authorization) -> Result<(), StoreError> {
+    pub async fn save_authorization(&self, authorization: Authorization) -> Stored<()> {
         let quota = self.quota;
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -47,14 +48,7 @@ impl Store {
 
     /// Takes an authorization that was begun for this connector. If several calls take the same
     /// one, on any gateway, exactly one gets it.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn take_authorization(
-        &self,
-        connector: &str,
-        hash: &StateHash,
-    ) -> Result<TakenAuthorization, StoreError> {
+    pub async fn take_authorization(&self, connector: &str, hash: &StateHash) -> Stored<TakenAuthorization> {
         let (hash, connector) = (*hash, connector.to_owned());
         // The callback needs no API key. Requests with an invented `state` must not hold the write
         // lock.
@@ -71,10 +65,7 @@ impl Store {
 
     /// Returns `true` if an authorization may connect no one any more, because its key was revoked,
     /// or because its link was deleted or finished.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn is_withdrawn(&self, hash: &StateHash) -> Result<bool, StoreError> {
+    pub async fn is_withdrawn(&self, hash: &StateHash) -> Stored<bool> {
         let hash = *hash;
         self.database
             .read(move |connection| {
@@ -86,17 +77,14 @@ impl Store {
 }
 
 /// Deletes old authorizations, and checks that the holder may have another one.
-pub(super) fn prepare_new(connection: &mut dyn Connection, quota: Quota, holder: &Holder) -> Result<(), StoreError> {
+pub(super) fn prepare_new(connection: &mut dyn Connection, quota: Quota, holder: &Holder) -> Stored<()> {
     quota.check(connection, &holder.tenant)?;
     connection
         .execute("DELETE FROM authorizations WHERE expires_at <= now_ms() - $1", values![millis(KEPT_AFTER_EXPIRY)])?;
     caps::check_authorizations(connection, holder)
 }
 
-pub(super) fn insert_authorization(
-    connection: &mut dyn Connection,
-    authorization: &Authorization,
-) -> Result<(), StoreError> {
+pub(super) fn insert_authorization(connection: &mut dyn Connection, authorization: &Authorization) -> Stored<()> {
     let verifier = authorization.verifier.as_ref();
     connection.execute(
         &format!(
@@ -132,7 +120,7 @@ pub(super) fn lock_name(hash: &StateHash) -> String {
 
 /// Reads again under a lock, because another call may have taken the authorization since the first
 /// read.
-fn take_locked(connection: &mut dyn Connection, hash: &StateHash) -> Result<TakenAuthorization, StoreError> {
+fn take_locked(connection: &mut dyn Connection, hash: &StateHash) -> Stored<TakenAuthorization> {
     connection.lock(&lock_name(hash))?;
     let found = find_authorization(connection, hash)?;
     if matches!(found, TakenAuthorization::Fresh(_)) {
@@ -146,7 +134,7 @@ fn take_locked(connection: &mut dyn Connection, hash: &StateHash) -> Result<Take
 }
 
 /// Reads the authorization without taking it. No browser comes back for a device code.
-fn find_authorization(connection: &mut dyn Connection, hash: &StateHash) -> Result<TakenAuthorization, StoreError> {
+fn find_authorization(connection: &mut dyn Connection, hash: &StateHash) -> Stored<TakenAuthorization> {
     let found: Option<(Authorization, bool, bool)> = connection.optional(
         &format!(
             "SELECT {COLUMNS}, is_used, expires_at <= now_ms() OR {WITHDRAWN} FROM authorizations
@@ -162,23 +150,8 @@ fn find_authorization(connection: &mut dyn Connection, hash: &StateHash) -> Resu
     })
 }
 
-impl FromRow for Authorization {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            hash: row.read()?,
-            holder: Holder { tenant: row.read()?, subject: row.read()?, connector: row.read()? },
-            user_identifier: row.read()?,
-            replaces: row.read()?,
-            confirms: row.read()?,
-            callback_url: row.read()?,
-            redirect_uri: row.read()?,
-            verifier: read_sealed(row)?,
-            expires_at: row.read()?,
-            labels: read_optional_labels(row)?,
-            oauth_client: row.read()?,
-            connect_link: row.read()?,
-            address: read_address(row)?,
-            key_id: row.read()?,
-        })
-    }
+record! {
+    row => Authorization: hash, holder, user_identifier, replaces, confirms, callback_url, redirect_uri,
+        verifier = read_sealed(row)?, expires_at, labels = read_optional_labels(row)?, oauth_client, connect_link,
+        address = read_address(row)?, key_id
 }

@@ -7,7 +7,7 @@ use database::connection::Durability;
 use super::queries::{insert_authorization, lock_name};
 use super::*;
 use crate::testing::{Site, data_key, holder, on_every_database, sealed};
-use crate::{Holder, KeyId, NewApiKey, NewConnectLink, Sealed, Store, StoreError};
+use crate::{Holder, KeyId, NewApiKey, NewConnectLink, Sealed, Store, Stored};
 
 on_every_database!(
     an_authorization_is_taken_once_by_many_that_ask,
@@ -112,7 +112,7 @@ impl Store {
         self,
         is_writing: tokio::sync::oneshot::Sender<()>,
         released: std::sync::mpsc::Receiver<()>,
-    ) -> Result<(), StoreError> {
+    ) -> Stored<()> {
         self.database
             .write(Durability::ProcessKill, move |connection| {
                 for number in 1..=3_u8 {
@@ -127,7 +127,7 @@ impl Store {
 }
 
 /// Stores an authorization with the hash of this number.
-async fn begin(store: &Store, holder: &Holder, number: u64) -> Result<StateHash, StoreError> {
+async fn begin(store: &Store, holder: &Holder, number: u64) -> Stored<StateHash> {
     let hash = numbered(number);
     let begun = Authorization { hash, holder: holder.clone(), ..authorization(store, None).await };
     store.save_authorization(begun).await.map(|()| hash)

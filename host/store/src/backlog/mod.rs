@@ -6,7 +6,7 @@ use database::time::millis;
 use database::value::values;
 
 use crate::integrations::OVERDUE_AT;
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 /// The largest number that a count shows. Counting more rows would delay other statements.
 const MAX: u32 = 10_000;
@@ -45,10 +45,7 @@ const IN_STATES: [&str; 5] = [
 impl Store {
     /// Counts what waits: refreshes that were due at `due_before`, webhooks, and keys that expire
     /// within the time `soon`.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn backlog(&self, due_before: SystemTime, soon: Duration) -> Result<Backlog, StoreError> {
+    pub async fn backlog(&self, due_before: SystemTime, soon: Duration) -> Stored<Backlog> {
         self.database.read(move |connection| {
             let mut subscriptions = [0; SUBSCRIPTION_STATES.len()];
             for (count, is_in_state) in subscriptions.iter_mut().zip(IN_STATES) {

@@ -9,7 +9,7 @@ use database::value::{Value, values};
 
 use super::fair::{self, Demand};
 use super::types::{Budget, Exchange, Share, ShareReport, ShareRow, Silence, tenants_text};
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 /// A gateway that was silent for this time needs nothing more than it holds.
 const STUCK: Duration = Duration::from_secs(12);
@@ -44,7 +44,7 @@ impl Store {
         turn: i64,
         reports: Vec<ShareReport>,
         silences: Vec<Silence>,
-    ) -> Result<Option<Exchange>, StoreError> {
+    ) -> Stored<Option<Exchange>> {
         let gateway = gateway.to_owned();
         // A gateway uses what it was given. Another one must not get the same after a crash of the
         // database.
@@ -67,7 +67,7 @@ impl Store {
 }
 
 /// Notes how long gateways have been silent, and frees the shares of those that are gone.
-fn free_shares_of_silent(connection: &mut dyn Connection, silences: &[Silence]) -> Result<(), StoreError> {
+fn free_shares_of_silent(connection: &mut dyn Connection, silences: &[Silence]) -> Stored<()> {
     for Silence { gateway, turn, silent } in silences {
         connection.execute(
             "UPDATE budget_holders SET silent_ms = $3 WHERE gateway = $1 AND turn = $2 AND silent_ms < $3",
@@ -89,7 +89,7 @@ fn free_shares_of_silent(connection: &mut dyn Connection, silences: &[Silence]) 
     Ok(())
 }
 
-fn exchange(connection: &mut dyn Connection, gateway: &str, reports: &[ShareReport]) -> Result<Exchange, StoreError> {
+fn exchange(connection: &mut dyn Connection, gateway: &str, reports: &[ShareReport]) -> Stored<Exchange> {
     let others: Vec<Silence> = connection.all(
         "SELECT gateway, turn, silent_ms FROM budget_holders WHERE gateway <> $1 ORDER BY gateway",
         values![gateway],
@@ -217,7 +217,7 @@ fn between(from_ms: i64, to_ms: i64) -> Duration {
     Duration::from_millis(u64::try_from(to_ms.saturating_sub(from_ms)).unwrap_or_default())
 }
 
-fn store(connection: &mut dyn Connection, rows: &[ShareRow]) -> Result<(), StoreError> {
+fn store(connection: &mut dyn Connection, rows: &[ShareRow]) -> Stored<()> {
     let mut parameters: Vec<Value> = Vec::new();
     let places: Vec<String> = rows
         .iter()
@@ -243,7 +243,7 @@ fn store(connection: &mut dyn Connection, rows: &[ShareRow]) -> Result<(), Store
             let places: Vec<String> = (first + 1..=parameters.len()).map(|place| format!("${place}")).collect();
             Ok(format!("({})", places.join(", ")))
         })
-        .collect::<Result<_, StoreError>>()?;
+        .collect::<Stored<_>>()?;
     connection.execute(
         &format!(
             "INSERT INTO budget_shares ({}) VALUES {} ON CONFLICT (connector, quota, requests, period_ms, gateway) \

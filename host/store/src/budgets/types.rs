@@ -5,7 +5,8 @@ use std::time::Duration;
 use database::time::millis;
 use database::value::{FromRow, Row};
 
-use crate::StoreError;
+use crate::records::record;
+use crate::{StoreError, Stored};
 
 /// Tenants that a row lists. The others are taken for one tenant.
 const MAX_TENANTS: usize = 100;
@@ -149,20 +150,20 @@ fn listed(tenants: &[(String, u32)]) -> Vec<(String, u32)> {
 }
 
 /// Tenants in the text of a column.
-pub(super) fn tenants_text(tenants: &[(String, u32)]) -> Result<Option<String>, StoreError> {
+pub(super) fn tenants_text(tenants: &[(String, u32)]) -> Stored<Option<String>> {
     match tenants {
         [] => Ok(None),
         _ => serde_json::to_string(tenants).map(Some).map_err(|_| StoreError::Unexpected("tenants have no JSON")),
     }
 }
 
-fn read_tenants(text: Option<String>) -> Result<Vec<(String, u32)>, StoreError> {
+fn read_tenants(text: Option<String>) -> Stored<Vec<(String, u32)>> {
     let Some(text) = text else { return Ok(Vec::new()) };
     serde_json::from_str(&text).map_err(|_| StoreError::Unexpected("a list of tenants is not JSON"))
 }
 
 impl FromRow for ShareRow {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+    fn from_row(row: &mut Row) -> Stored<Self> {
         let number = |row: &mut Row| row.read::<i64>().map(|number| u32::try_from(number).unwrap_or_default());
         Ok(Self {
             budget: Budget {
@@ -184,12 +185,6 @@ impl FromRow for ShareRow {
     }
 }
 
-impl FromRow for Silence {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            gateway: row.read()?,
-            turn: row.read()?,
-            silent: Duration::from_millis(row.read::<i64>()?.unsigned_abs()),
-        })
-    }
+record! {
+    row => Silence: gateway, turn, silent = Duration::from_millis(row.read::<i64>()?.unsigned_abs())
 }

@@ -10,7 +10,7 @@ use database::value::{Value, values};
 use super::types::{COLUMN_COUNT, COLUMNS};
 use super::{CallFilter, RecordedCall};
 use crate::integrations::NAMED;
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 /// The place of the time of a call in [`COLUMNS`].
 const AT: usize = 1;
@@ -22,10 +22,7 @@ const ROWS: usize = 32;
 impl Store {
     /// Adds records, each with the time since its call arrived. If there are then more than `max`,
     /// the oldest ones are deleted, at most two for each record that was added.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn record_calls(&self, calls: Vec<(Duration, RecordedCall)>, max: u32) -> Result<(), StoreError> {
+    pub async fn record_calls(&self, calls: Vec<(Duration, RecordedCall)>, max: u32) -> Stored<()> {
         self.database
             .write(Durability::ProcessKill, move |connection| {
                 let deleted = calls.len() * 2;
@@ -48,10 +45,7 @@ impl Store {
     }
 
     /// Returns a page of records, the newest first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn calls(&self, filter: CallFilter) -> Result<Vec<RecordedCall>, StoreError> {
+    pub async fn calls(&self, filter: CallFilter) -> Stored<Vec<RecordedCall>> {
         self.database
             .read(move |connection| {
                 let CallFilter { status, problem, owner, tenant, connector, operation, since, until, before, .. } =
@@ -85,10 +79,7 @@ impl Store {
 
     /// Returns the record of a request or job. Callers choose the ids of requests, so there may be
     /// several; this is the last one.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn call(&self, request_id: &str) -> Result<Option<RecordedCall>, StoreError> {
+    pub async fn call(&self, request_id: &str) -> Stored<Option<RecordedCall>> {
         let request_id = request_id.to_owned();
         self.database
             .read(move |connection| {
@@ -101,10 +92,7 @@ impl Store {
     }
 
     /// Deletes the records that are older than `keep`, and returns their number.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn delete_old_calls(&self, keep: Duration) -> Result<u64, StoreError> {
+    pub async fn delete_old_calls(&self, keep: Duration) -> Stored<u64> {
         self.database.delete_older("calls", keep).await
     }
 }
@@ -119,7 +107,7 @@ fn of_account() -> String {
     )
 }
 
-fn insert(connection: &mut dyn Connection, rows: usize, parameters: &[Value]) -> Result<(), StoreError> {
+fn insert(connection: &mut dyn Connection, rows: usize, parameters: &[Value]) -> Stored<()> {
     let row = |number: usize| {
         let names = (1..=COLUMN_COUNT).map(|column| format!("${}", number * COLUMN_COUNT + column));
         // The age of the call takes the place of its time.

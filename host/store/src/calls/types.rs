@@ -2,9 +2,7 @@
 
 use std::time::SystemTime;
 
-use database::value::{FromRow, Row};
-
-use crate::StoreError;
+use crate::records::record;
 
 /// The record of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,32 +59,10 @@ pub(super) const COLUMNS: &str = "request_id, at, gateway, tenant, subject, key_
 /// The number of columns in [`COLUMNS`].
 pub(super) const COLUMN_COUNT: usize = 20;
 
-impl FromRow for RecordedCall {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            number: row.read()?,
-            request_id: row.read()?,
-            at: row.read()?,
-            gateway: row.read()?,
-            tenant: row.read()?,
-            subject: row.read()?,
-            key_id: row.read()?,
-            connector: row.read()?,
-            operation: row.read()?,
-            version: row.read()?,
-            status: row.read::<Option<i64>>()?.and_then(|status| status.try_into().ok()),
-            problem: row.read()?,
-            owner: row.read()?,
-            detail: row.read()?,
-            pointers: row.read()?,
-            user_identifier: row.read()?,
-            duration_us: row.read()?,
-            stages: row.read()?,
-            upstream: row.read()?,
-            idempotency: row.read()?,
-            job_id: row.read()?,
-        })
-    }
+record! {
+    row => RecordedCall: number, request_id, at, gateway, tenant, subject, key_id, connector, operation, version,
+        status = row.read::<Option<i64>>()?.and_then(|status| status.try_into().ok()), problem, owner, detail,
+        pointers, user_identifier, duration_us, stages, upstream, idempotency, job_id
 }
 
 /// The records that a list shows.

@@ -7,7 +7,7 @@ use database::connection::Durability;
 use database::time::millis;
 use database::value::values;
 
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, Stored};
 
 /// SHA-256 of the digest that a client was given, and of the call that it confirms.
 pub type ConfirmationHash = [u8; 32];
@@ -22,12 +22,7 @@ impl Store {
     /// # Errors
     /// Fails with [`StoreError::TooManyConfirmations`] if the tenant has too many, or if the
     /// database does not answer.
-    pub async fn add_confirmation(
-        &self,
-        tenant: &str,
-        hash: &ConfirmationHash,
-        lifetime: Duration,
-    ) -> Result<(), StoreError> {
+    pub async fn add_confirmation(&self, tenant: &str, hash: &ConfirmationHash, lifetime: Duration) -> Stored<()> {
         let (tenant, hash) = (tenant.to_owned(), *hash);
         self.database
             .write(Durability::ProcessKill, move |connection| {
@@ -47,10 +42,7 @@ impl Store {
     }
 
     /// Uses a confirmation up. Returns `false` if it is unknown, was used, or has expired.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn take_confirmation(&self, hash: &ConfirmationHash) -> Result<bool, StoreError> {
+    pub async fn take_confirmation(&self, hash: &ConfirmationHash) -> Stored<bool> {
         let hash = *hash;
         // A use that a power loss takes back would let a destructive call run twice.
         self.database

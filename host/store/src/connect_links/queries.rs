@@ -5,12 +5,13 @@ use std::time::Duration;
 use database::connection::{Connection, Durability};
 use database::id::random_id;
 use database::time::millis;
-use database::value::{FromRow, Row, Value, values};
+use database::value::{Value, values};
 
 use super::{ConnectLink, LinkEnd, LinkHash, NewConnectLink};
 use crate::audit::{self, Acting, AuditAction};
 use crate::integrations::{read_optional_labels, text_of_labels};
-use crate::{Store, StoreError};
+use crate::records::record;
+use crate::{Store, StoreError, Stored};
 
 /// Time after its expiry for which a link is kept. Until then its page says that it has expired.
 const KEPT_AFTER_EXPIRY: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -31,7 +32,7 @@ const COLUMNS: &str = "id, hash, tenant, subject, connectors, user_identifier, c
 ///
 /// # Errors
 /// Fails if the operating system provides no random numbers.
-pub fn new_link_id() -> Result<String, StoreError> {
+pub fn new_link_id() -> Stored<String> {
     random_id("lnk_")
 }
 
@@ -41,7 +42,7 @@ impl Store {
     /// # Errors
     /// Fails with [`StoreError::TooManyLinks`] if the tenant has too many that can be used, or if
     /// the database does not answer.
-    pub async fn add_connect_link(&self, new: NewConnectLink) -> Result<ConnectLink, StoreError> {
+    pub async fn add_connect_link(&self, new: NewConnectLink) -> Stored<ConnectLink> {
         let (by, quota) = (Acting::current(), self.quota);
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -66,29 +67,20 @@ impl Store {
     }
 
     /// Returns the link with this id.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn connect_link(&self, id: &str) -> Result<Option<ConnectLink>, StoreError> {
+    pub async fn connect_link(&self, id: &str) -> Stored<Option<ConnectLink>> {
         let id = id.to_owned();
         self.database.read(move |connection| find(connection, "id", id.into())).await
     }
 
     /// Returns the link whose URL has this secret part.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn connect_link_by_hash(&self, hash: &LinkHash) -> Result<Option<ConnectLink>, StoreError> {
+    pub async fn connect_link_by_hash(&self, hash: &LinkHash) -> Stored<Option<ConnectLink>> {
         let hash = *hash;
         self.database.read(move |connection| find(connection, "hash", Value::from(&hash))).await
     }
 
     /// Gives a link to the browser with this secret, if no browser has it. Returns `true` if this
     /// browser has the link now.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn claim_connect_link(&self, id: &str, browser: &LinkHash) -> Result<bool, StoreError> {
+    pub async fn claim_connect_link(&self, id: &str, browser: &LinkHash) -> Stored<bool> {
         let (id, browser) = (id.to_owned(), *browser);
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -102,15 +94,7 @@ impl Store {
     }
 
     /// Notes that an integration was connected by a link.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn note_linked_account(
-        &self,
-        id: &str,
-        connector: &str,
-        user_identifier: &str,
-    ) -> Result<(), StoreError> {
+    pub async fn note_linked_account(&self, id: &str, connector: &str, user_identifier: &str) -> Stored<()> {
         let [id, connector, user_identifier] = [id, connector, user_identifier].map(str::to_owned);
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -126,10 +110,7 @@ impl Store {
     }
 
     /// Ends a link. Returns `false` if it had ended.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn end_connect_link(&self, id: &str, end: LinkEnd) -> Result<bool, StoreError> {
+    pub async fn end_connect_link(&self, id: &str, end: LinkEnd) -> Stored<bool> {
         let (id, by) = (id.to_owned(), Acting::current());
         self.database.write(Durability::PowerLoss, move |connection| {
             let tenant: Option<String> = connection.optional(
@@ -146,7 +127,7 @@ impl Store {
     }
 }
 
-pub(super) fn insert_link(connection: &mut dyn Connection, new: &NewConnectLink) -> Result<(), StoreError> {
+pub(super) fn insert_link(connection: &mut dyn Connection, new: &NewConnectLink) -> Stored<()> {
     connection.execute(
         "INSERT INTO connect_links (id, hash, tenant, subject, connectors, user_identifier, callback_url, labels, key_id, expires_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now_ms() + $10)",
@@ -166,7 +147,7 @@ pub(super) fn insert_link(connection: &mut dyn Connection, new: &NewConnectLink)
     Ok(())
 }
 
-fn find(connection: &mut dyn Connection, column: &str, value: Value) -> Result<Option<ConnectLink>, StoreError> {
+fn find(connection: &mut dyn Connection, column: &str, value: Value) -> Stored<Option<ConnectLink>> {
     let found: Option<ConnectLink> =
         connection.optional(&format!("SELECT {COLUMNS} FROM connect_links WHERE {column} = $1"), &[value])?;
     let Some(mut link) = found else { return Ok(None) };
@@ -177,23 +158,8 @@ fn find(connection: &mut dyn Connection, column: &str, value: Value) -> Result<O
     Ok(Some(link))
 }
 
-impl FromRow for ConnectLink {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.read()?,
-            hash: row.read()?,
-            tenant: row.read()?,
-            subject: row.read()?,
-            connectors: row.read::<String>()?.split(' ').map(str::to_owned).collect(),
-            user_identifier: row.read()?,
-            callback_url: row.read()?,
-            labels: read_optional_labels(row)?,
-            key_id: row.read()?,
-            expires_at: row.read()?,
-            browser: row.read()?,
-            end: row.read()?,
-            has_expired: row.read()?,
-            accounts: Vec::new(),
-        })
-    }
+record! {
+    row => ConnectLink: id, hash, tenant, subject,
+        connectors = row.read::<String>()?.split(' ').map(str::to_owned).collect(), user_identifier, callback_url,
+        labels = read_optional_labels(row)?, key_id, expires_at, browser, end, has_expired, accounts = Vec::new()
 }

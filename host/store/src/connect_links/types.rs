@@ -2,8 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use database::value::{FromValue, Value};
-
+use crate::records::named;
 use crate::{Holder, KeyId, Labels};
 
 /// SHA-256 of the secret part of a link, or of the secret of a browser.
@@ -80,27 +79,13 @@ impl ConnectLink {
     }
 }
 
-/// How a link was ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkEnd {
-    /// The user has finished.
-    Done,
-    /// The application has deleted it, or the key that made it was revoked.
-    Deleted,
-}
-
-impl LinkEnd {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Deleted => "deleted",
-        }
-    }
-}
-
-impl FromValue for LinkEnd {
-    fn from_value(value: Value) -> Option<Self> {
-        let name = String::from_value(value)?;
-        [Self::Done, Self::Deleted].into_iter().find(|known| known.name() == name)
+named! {
+    /// How a link was ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LinkEnd {
+        /// The user has finished.
+        Done = "done",
+        /// The application has deleted it, or the key that made it was revoked.
+        Deleted = "deleted",
     }
 }

@@ -10,7 +10,7 @@ use database::value::{FromRow, Row, values};
 
 use crate::audit::{self, Acting, AuditAction};
 use crate::keys::{KeyHash, KeyId};
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 /// SHA-256 of the cookie of a session.
 pub type SessionHash = [u8; 32];
@@ -63,7 +63,7 @@ impl SessionHolder {
 }
 
 impl FromRow for ConsoleSession {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+    fn from_row(row: &mut Row) -> Stored<Self> {
         let (key_id, hash) = (row.read()?, row.read()?);
         // Each of them is null for the session of a key.
         let mut text = || row.read::<Option<String>>().map(Option::unwrap_or_default);
@@ -79,15 +79,12 @@ impl FromRow for ConsoleSession {
 impl Store {
     /// Adds a session of a key, and returns it. Deletes those that have expired. Returns `None` if
     /// the key was revoked.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
     pub async fn add_console_session(
         &self,
         hash: &SessionHash,
         key_id: &KeyId,
         lifetime: Duration,
-    ) -> Result<Option<ConsoleSession>, StoreError> {
+    ) -> Stored<Option<ConsoleSession>> {
         let (hash, key_id) = (*hash, key_id.clone());
         let by = Acting::current();
         self.database
@@ -109,15 +106,12 @@ impl Store {
     }
 
     /// Adds a session of a person, and returns it. Deletes those that have expired.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
     pub async fn add_session_of_person(
         &self,
         hash: &SessionHash,
         person: &SessionPerson,
         lifetime: Duration,
-    ) -> Result<(), StoreError> {
+    ) -> Stored<()> {
         let (hash, person) = (*hash, person.clone());
         let by = Acting::current();
         self.database
@@ -136,14 +130,7 @@ impl Store {
 
     /// Returns the session of a cookie, and notes its use. `None` if there is no such session, if
     /// it has expired or was not used for the time `idle`, or if its key was revoked.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn console_session(
-        &self,
-        hash: &SessionHash,
-        idle: Duration,
-    ) -> Result<Option<ConsoleSession>, StoreError> {
+    pub async fn console_session(&self, hash: &SessionHash, idle: Duration) -> Stored<Option<ConsoleSession>> {
         let hash = *hash;
         let found = self
             .database
@@ -169,10 +156,7 @@ impl Store {
     }
 
     /// Ends a session. Returns `false` if there is no such session.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn end_console_session(&self, hash: &SessionHash) -> Result<bool, StoreError> {
+    pub async fn end_console_session(&self, hash: &SessionHash) -> Stored<bool> {
         let hash = *hash;
         let by = Acting::current();
         self.database

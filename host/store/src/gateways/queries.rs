@@ -7,7 +7,7 @@ use database::time::millis;
 use database::value::values;
 
 use super::types::{ConnectorAtGateway, GatewayBeat, GatewayRow};
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 /// A gateway without a sign of life for this time is away.
 const AWAY: Duration = Duration::from_secs(15);
@@ -20,7 +20,7 @@ impl Store {
     ///
     /// # Errors
     /// If the operating system provides no random numbers.
-    pub fn new_gateway_id() -> Result<String, StoreError> {
+    pub fn new_gateway_id() -> Stored<String> {
         database::id::random_id("gw_")
     }
 
@@ -28,14 +28,11 @@ impl Store {
     /// which each entry is so; `None` leaves it. Returns `false` if the gateway was not known, so
     /// that `connectors` has to be sent. A previous process with the same name and address is
     /// forgotten.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
     pub async fn note_gateway(
         &self,
         beat: GatewayBeat,
         connectors: Option<Vec<(ConnectorAtGateway, Duration)>>,
-    ) -> Result<bool, StoreError> {
+    ) -> Stored<bool> {
         self.database
             .write(Durability::ProcessKill, move |connection| {
                 let GatewayBeat { id, name, address, version, state, age, calls, jobs, memory_held, memory_limit } =
@@ -94,10 +91,7 @@ impl Store {
     }
 
     /// Forgets a gateway that has shut down.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn forget_gateway(&self, id: &str) -> Result<(), StoreError> {
+    pub async fn forget_gateway(&self, id: &str) -> Stored<()> {
         let id = id.to_owned();
         self.database
             .write(Durability::ProcessKill, move |connection| {
@@ -107,10 +101,7 @@ impl Store {
     }
 
     /// The gateways that are not forgotten, by name.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn gateways(&self) -> Result<Vec<GatewayRow>, StoreError> {
+    pub async fn gateways(&self) -> Stored<Vec<GatewayRow>> {
         self.database
             .read(|connection| {
                 connection.all(
@@ -123,10 +114,7 @@ impl Store {
     }
 
     /// The versions that the gateways which are not forgotten serve, by connector.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn connectors_at_gateways(&self) -> Result<Vec<ConnectorAtGateway>, StoreError> {
+    pub async fn connectors_at_gateways(&self) -> Stored<Vec<ConnectorAtGateway>> {
         self.database
             .read(|connection| {
                 connection.all(

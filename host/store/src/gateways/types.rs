@@ -2,9 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use database::value::{FromRow, Row};
-
-use crate::StoreError;
+use crate::records::record;
 
 /// A sign of life of a gateway.
 #[derive(Clone, Debug)]
@@ -60,23 +58,9 @@ pub struct GatewayRow {
     pub memory_limit: i64,
 }
 
-impl FromRow for GatewayRow {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.read()?,
-            name: row.read()?,
-            address: row.read()?,
-            version: row.read()?,
-            state: row.read()?,
-            started_at: row.read()?,
-            seen_at: row.read()?,
-            is_away: row.read()?,
-            calls: row.read()?,
-            jobs: row.read()?,
-            memory_held: row.read()?,
-            memory_limit: row.read()?,
-        })
-    }
+record! {
+    GatewayRow: id, name, address, version, state, started_at, seen_at, is_away, calls, jobs, memory_held,
+        memory_limit
 }
 
 /// The version of a connector that a gateway serves, and the outcome of the present generation.
@@ -106,20 +90,7 @@ pub struct ConnectorAtGateway {
     pub since: SystemTime,
 }
 
-impl FromRow for ConnectorAtGateway {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            gateway: row.read()?,
-            connector: row.read()?,
-            version: row.read()?,
-            title: row.read()?,
-            digest: row.read()?,
-            generation: row.read()?,
-            is_shipped: row.read()?,
-            about: row.read()?,
-            state: row.read()?,
-            reason: row.read()?,
-            since: row.read()?,
-        })
-    }
+record! {
+    ConnectorAtGateway: gateway, connector, version, title, digest, generation, is_shipped, about, state, reason,
+        since
 }

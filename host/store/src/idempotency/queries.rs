@@ -9,7 +9,7 @@ use database::time::millis;
 use database::value::{FromRow, Row, values};
 
 use super::{IdempotentCall, KeyState, TakenKey};
-use crate::{Sealed, Store, StoreError};
+use crate::{Sealed, Store, Stored};
 
 /// Time after which the key of a call that was lost is deleted. It is longer than a jump of the
 /// clock of a server, because the key of a call that runs must stay.
@@ -29,12 +29,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer. The call must then not run.
-    pub async fn begin_idempotent(
-        &self,
-        call: &IdempotentCall,
-        lease: Duration,
-        keep: Duration,
-    ) -> Result<KeyState, StoreError> {
+    pub async fn begin_idempotent(&self, call: &IdempotentCall, lease: Duration, keep: Duration) -> Stored<KeyState> {
         let (call, health, quota) = (call.clone(), Arc::clone(self.database.health()), self.quota);
         // The call may do something that cannot be undone. After a power loss, the key must still
         // say that the call has begun.
@@ -61,10 +56,7 @@ impl Store {
     }
 
     /// Extends the lease of a running call to the time `lease` from now.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn renew_idempotent(&self, id: &str, lease: Duration) -> Result<(), StoreError> {
+    pub async fn renew_idempotent(&self, id: &str, lease: Duration) -> Stored<()> {
         let id = id.to_owned();
         self.database
             .write(Durability::ProcessKill, move |connection| {
@@ -78,10 +70,7 @@ impl Store {
     }
 
     /// Ends a call, and keeps its answer if there is one.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn end_idempotent(&self, id: &str, answer: Option<Sealed>) -> Result<(), StoreError> {
+    pub async fn end_idempotent(&self, id: &str, answer: Option<Sealed>) -> Stored<()> {
         let id = id.to_owned();
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -99,10 +88,7 @@ impl Store {
     /// Releases the key of a call that has done nothing, so that the next call with the key runs.
     /// Does nothing if it was released before, even if another call has taken it since. So it may be
     /// repeated when its answer was lost.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn release_idempotent(&self, id: &str, taken: TakenKey) -> Result<(), StoreError> {
+    pub async fn release_idempotent(&self, id: &str, taken: TakenKey) -> Stored<()> {
         let id = id.to_owned();
         self.database
             .write(Durability::ProcessKill, move |connection| {
@@ -116,10 +102,7 @@ impl Store {
     }
 
     /// Deletes expired keys, and returns their number.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn sweep_idempotency(&self) -> Result<u64, StoreError> {
+    pub async fn sweep_idempotency(&self) -> Stored<u64> {
         self.database
             .write(Durability::ProcessKill, |connection| {
                 connection.execute(
@@ -134,12 +117,7 @@ impl Store {
 
 /// The state of an existing key. A call whose lease has ended still runs until this process has
 /// seen the lease abandoned ([`database::health`]): its gateway may be about to store its end.
-fn state(
-    connection: &mut dyn Connection,
-    health: &Health,
-    call: &IdempotentCall,
-    lease: Duration,
-) -> Result<KeyState, StoreError> {
+fn state(connection: &mut dyn Connection, health: &Health, call: &IdempotentCall, lease: Duration) -> Stored<KeyState> {
     let found: Option<Found> = connection.optional(
         "SELECT fingerprint, leased_until, leased_until <= now_ms() OR leased_until > now_ms() + $1, data_key, answer
          FROM idempotency_keys WHERE id = $2",
@@ -161,7 +139,7 @@ fn state(
 }
 
 impl FromRow for Found {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+    fn from_row(row: &mut Row) -> Stored<Self> {
         let (fingerprint, leased_until, has_ended) = (row.read()?, row.read()?, row.read()?);
         let (key_id, bytes) = (row.read::<Option<String>>()?, row.read::<Option<Vec<u8>>>()?);
         let sealed = key_id.zip(bytes).map(|(key_id, bytes)| Sealed { key_id, bytes });

@@ -2,11 +2,12 @@
 
 use database::connection::{Connection, Durability};
 use database::id::random_id;
-use database::value::{FromRow, Row, values};
+use database::value::values;
 
 use super::types::{Inbox, InboxSecret, NewInbox, SecretAdded};
 use crate::audit::{self, Acting, AuditAction};
-use crate::{Sealed, Store, StoreError};
+use crate::records::record;
+use crate::{Sealed, Store, StoreError, Stored};
 
 /// The secrets of an inbox that are valid at the same time.
 const MAX_SECRETS: u64 = 2;
@@ -23,7 +24,7 @@ impl Store {
     /// # Errors
     /// Fails with [`StoreError::Duplicate`] if the tenant has this inbox, or if the database does not
     /// answer.
-    pub async fn add_inbox(&self, new: NewInbox) -> Result<Inbox, StoreError> {
+    pub async fn add_inbox(&self, new: NewInbox) -> Stored<Inbox> {
         let by = Acting::current();
         self.database.write(Durability::PowerLoss, move |connection| {
             let NewInbox { connector, inbox, tenant, address } = &new;
@@ -43,10 +44,7 @@ impl Store {
     }
 
     /// Returns all inboxes, in the order of their ids.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn inboxes(&self) -> Result<Vec<Inbox>, StoreError> {
+    pub async fn inboxes(&self) -> Stored<Vec<Inbox>> {
         self.database
             .read(|connection| {
                 let mut inboxes: Vec<Inbox> =
@@ -58,28 +56,19 @@ impl Store {
     }
 
     /// Returns an inbox.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn inbox(&self, id: &str) -> Result<Option<Inbox>, StoreError> {
+    pub async fn inbox(&self, id: &str) -> Stored<Option<Inbox>> {
         let id = id.to_owned();
         self.database.read(move |connection| find(connection, "id", &id)).await
     }
 
     /// Returns the inbox with an address.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn inbox_at(&self, address: &str) -> Result<Option<Inbox>, StoreError> {
+    pub async fn inbox_at(&self, address: &str) -> Stored<Option<Inbox>> {
         let address = address.to_owned();
         self.database.read(move |connection| find(connection, "address", &address)).await
     }
 
     /// Deletes an inbox. Returns `false` if there is none.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn delete_inbox(&self, id: &str) -> Result<bool, StoreError> {
+    pub async fn delete_inbox(&self, id: &str) -> Stored<bool> {
         let (id, by) = (id.to_owned(), Acting::current());
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -94,10 +83,7 @@ impl Store {
     }
 
     /// Adds a secret to an inbox.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn add_inbox_secret(&self, inbox: &str, id: &str, secret: Sealed) -> Result<SecretAdded, StoreError> {
+    pub async fn add_inbox_secret(&self, inbox: &str, id: &str, secret: Sealed) -> Stored<SecretAdded> {
         let (inbox, id, by) = (inbox.to_owned(), id.to_owned(), Acting::current());
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -125,10 +111,7 @@ impl Store {
     }
 
     /// Deletes a secret of an inbox. Returns `false` if it has none with this id.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn delete_inbox_secret(&self, inbox: &str, id: &str) -> Result<bool, StoreError> {
+    pub async fn delete_inbox_secret(&self, inbox: &str, id: &str) -> Stored<bool> {
         let (inbox, id, by) = (inbox.to_owned(), id.to_owned(), Acting::current());
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -145,7 +128,7 @@ impl Store {
 }
 
 /// Makes work due on the subscriptions of an inbox, because it can be used now, or no longer.
-fn wake_subscriptions(connection: &mut dyn Connection, connector: &str, inbox: &str) -> Result<(), StoreError> {
+fn wake_subscriptions(connection: &mut dyn Connection, connector: &str, inbox: &str) -> Stored<()> {
     connection.execute(
         "UPDATE subscriptions SET due_at = now_ms(), rung = rung + 1 WHERE connector = $1 AND inbox = $2",
         values![connector, inbox],
@@ -154,7 +137,7 @@ fn wake_subscriptions(connection: &mut dyn Connection, connector: &str, inbox: &
 }
 
 /// The inbox that has this value in a column with distinct values.
-fn find(connection: &mut dyn Connection, column: &str, value: &str) -> Result<Option<Inbox>, StoreError> {
+fn find(connection: &mut dyn Connection, column: &str, value: &str) -> Stored<Option<Inbox>> {
     let found: Option<Inbox> =
         connection.optional(&format!("SELECT {COLUMNS} FROM inboxes WHERE {column} = $1"), values![value])?;
     let Some(mut inbox) = found else { return Ok(None) };
@@ -162,7 +145,7 @@ fn find(connection: &mut dyn Connection, column: &str, value: &str) -> Result<Op
     Ok(Some(inbox))
 }
 
-fn read_secrets(connection: &mut dyn Connection, inbox: &mut Inbox) -> Result<(), StoreError> {
+fn read_secrets(connection: &mut dyn Connection, inbox: &mut Inbox) -> Stored<()> {
     let secrets: Vec<InboxSecret> = connection.all(
         "SELECT id, created_at, data_key, secret FROM inbox_secrets WHERE inbox = $1 ORDER BY created_at, id",
         values![&inbox.id],
@@ -171,22 +154,11 @@ fn read_secrets(connection: &mut dyn Connection, inbox: &mut Inbox) -> Result<()
     Ok(())
 }
 
-impl FromRow for Inbox {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.read()?,
-            connector: row.read()?,
-            inbox: row.read()?,
-            tenant: row.read()?,
-            address: row.read()?,
-            created_at: row.read()?,
-            last_accepted_at: row.read()?,
-            last_rejection: {
-                let (at, reason): (Option<_>, Option<_>) = (row.read()?, row.read()?);
-                at.zip(reason)
-            },
-            rejected_24h: row.read()?,
-            secrets: Vec::new(),
-        })
-    }
+record! {
+    row => Inbox: id, connector, inbox, tenant, address, created_at, last_accepted_at,
+        last_rejection = {
+            let (at, reason): (Option<_>, Option<_>) = (row.read()?, row.read()?);
+            at.zip(reason)
+        },
+        rejected_24h, secrets = Vec::new()
 }

@@ -8,17 +8,14 @@ use database::time::millis;
 use database::value::values;
 
 use super::types::{HookRequest, HookRequestFilter, RecordedHookRequest};
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 /// Requests that one transaction deletes, so that it does not delay other writes.
 const SWEEP_BATCH: u32 = 500;
 
 impl Store {
     /// Stores requests of services, with the time that has passed since each.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn add_hook_requests(&self, requests: Vec<(Duration, HookRequest)>) -> Result<(), StoreError> {
+    pub async fn add_hook_requests(&self, requests: Vec<(Duration, HookRequest)>) -> Stored<()> {
         self.database.write(Durability::ProcessKill, move |connection| {
             for (age, request) in &requests {
                 let HookRequest { gateway, address, connector, outcome, reason, kind, events, ms, bytes, remote } =
@@ -54,10 +51,7 @@ impl Store {
     }
 
     /// Returns a page of the requests of services, the newest first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn hook_requests(&self, filter: HookRequestFilter) -> Result<Vec<RecordedHookRequest>, StoreError> {
+    pub async fn hook_requests(&self, filter: HookRequestFilter) -> Stored<Vec<RecordedHookRequest>> {
         self.database
             .read(move |connection| {
                 let HookRequestFilter { address, connector, outcome, since, until, before, limit } = filter;
@@ -81,10 +75,7 @@ impl Store {
     }
 
     /// Deletes requests of services that are older than `kept_for`.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn sweep_hook_requests(&self, kept_for: Duration) -> Result<(), StoreError> {
+    pub async fn sweep_hook_requests(&self, kept_for: Duration) -> Stored<()> {
         let sweep = || {
             self.database.write(Durability::ProcessKill, move |connection| {
                 connection.execute(

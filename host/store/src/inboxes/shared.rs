@@ -10,19 +10,12 @@ use vault::Vault;
 
 use super::types::SharedNotification;
 use crate::triggers::{NewEvent, insert_told_events};
-use crate::{Store, StoreError, StoredPush};
+use crate::{Store, Stored, StoredPush};
 
 impl Store {
     /// Takes notifications that are due, for the time `life`. Each is due again after it, unless it
     /// was ended.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn take_shared_notifications(
-        &self,
-        life: Duration,
-        limit: u32,
-    ) -> Result<Vec<SharedNotification>, StoreError> {
+    pub async fn take_shared_notifications(&self, life: Duration, limit: u32) -> Stored<Vec<SharedNotification>> {
         let is_any_due: bool = self
             .database
             .read(|connection| {
@@ -50,16 +43,13 @@ impl Store {
     /// Stores the events of a notification for the accounts that see it, and forgets it. An event
     /// that is known is not stored again, so it does no harm if two gateways do this. For
     /// `max_pending`, see [`PushedEvents::max_pending`](crate::PushedEvents::max_pending).
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
     pub async fn end_shared_notification(
         &self,
         vault: &Vault,
         id: &str,
         events: Vec<NewEvent>,
         max_pending: u64,
-    ) -> Result<StoredPush, StoreError> {
+    ) -> Stored<StoredPush> {
         let (id, vault, quota) = (id.to_owned(), vault.clone(), self.quota);
         self.database
             .write(Durability::PowerLoss, move |connection| {

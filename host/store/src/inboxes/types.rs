@@ -3,9 +3,9 @@
 use std::time::SystemTime;
 
 use database::id::random_id;
-use database::value::{FromRow, Row};
 
-use crate::{Sealed, StoreError};
+use crate::records::record;
+use crate::{Sealed, Stored};
 
 /// An inbox to be stored.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ impl InboxSecret {
     ///
     /// # Errors
     /// Fails if the operating system provides no random numbers.
-    pub fn new_id() -> Result<String, StoreError> {
+    pub fn new_id() -> Stored<String> {
         random_id("ibs_")
     }
 
@@ -165,42 +165,14 @@ impl SharedNotification {
     }
 }
 
-impl FromRow for RecordedHookRequest {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            number: row.read()?,
-            at: row.read()?,
-            gateway: row.read()?,
-            address: row.read()?,
-            connector: row.read()?,
-            outcome: row.read()?,
-            reason: row.read()?,
-            kind: row.read()?,
-            events: row.read()?,
-            ms: row.read()?,
-            bytes: row.read()?,
-            remote: row.read()?,
-        })
-    }
+record! {
+    RecordedHookRequest: number, at, gateway, address, connector, outcome, reason, kind, events, ms, bytes, remote
 }
 
-impl FromRow for InboxSecret {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.read()?,
-            created_at: row.read()?,
-            secret: Sealed { key_id: row.read()?, bytes: row.read()? },
-        })
-    }
+record! {
+    InboxSecret: id, created_at, secret
 }
 
-impl FromRow for SharedNotification {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.read()?,
-            inbox: row.read()?,
-            body: Sealed { key_id: row.read()?, bytes: row.read()? },
-            attempts: u32::try_from(row.read::<i64>()?).unwrap_or(u32::MAX),
-        })
-    }
+record! {
+    row => SharedNotification: id, inbox, body, attempts = u32::try_from(row.read::<i64>()?).unwrap_or(u32::MAX)
 }

@@ -3,7 +3,7 @@
 use database::value::Row;
 
 use super::AccountAddress;
-use crate::StoreError;
+use crate::{StoreError, Stored};
 
 /// An address as its column has it: a JSON object.
 pub(crate) fn text_of_address(address: &AccountAddress) -> String {
@@ -12,7 +12,7 @@ pub(crate) fn text_of_address(address: &AccountAddress) -> String {
 }
 
 /// Reads a column with an address.
-pub(crate) fn read_address(row: &mut Row) -> Result<AccountAddress, StoreError> {
+pub(crate) fn read_address(row: &mut Row) -> Stored<AccountAddress> {
     let text: String = row.read()?;
     serde_json::from_str(&text).map_err(|_| StoreError::Unexpected("the address of an account is not JSON"))
 }

@@ -11,7 +11,7 @@ use database::value::values;
 
 use super::queries::select;
 use super::{AnyIntegrationFilter, Integration, Status};
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 /// The condition of integrations whose refresh was due, and was not done, at the time that follows.
 /// The expression is the one of an index.
@@ -27,10 +27,7 @@ const MAX_SORTED: u32 = 10_000;
 
 impl Store {
     /// Returns a page of the integrations of all tenants, the newest first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn all_integrations(&self, filter: AnyIntegrationFilter) -> Result<Vec<Integration>, StoreError> {
+    pub async fn all_integrations(&self, filter: AnyIntegrationFilter) -> Stored<Vec<Integration>> {
         self.database.read(move |connection| {
             let status = filter.status;
             match status {
@@ -64,11 +61,7 @@ fn place(integration: &Integration) -> (SystemTime, &str) {
 }
 
 /// A page of the integrations for which `condition` holds.
-fn page(
-    connection: &mut dyn Connection,
-    filter: &AnyIntegrationFilter,
-    condition: &str,
-) -> Result<Vec<Integration>, StoreError> {
+fn page(connection: &mut dyn Connection, filter: &AnyIntegrationFilter, condition: &str) -> Stored<Vec<Integration>> {
     let mut conditions = Conditions::with_limit(filter.limit);
     conditions.add(condition);
     let AnyIntegrationFilter { tenant, subject, connector, user_identifier, due_before, before, .. } = filter;
@@ -89,7 +82,7 @@ fn page(
 
 /// Returns `true` if the list is about integrations whose refresh was due at a time, and so few of
 /// them that they can be sorted.
-fn has_few_overdue(connection: &mut dyn Connection, due_before: Option<SystemTime>) -> Result<bool, StoreError> {
+fn has_few_overdue(connection: &mut dyn Connection, due_before: Option<SystemTime>) -> Stored<bool> {
     let Some(due_before) = due_before else { return Ok(false) };
     let counted: u64 = connection.one(
         &format!("SELECT count(*) FROM (SELECT 1 FROM integrations WHERE {OVERDUE_AT} $1 LIMIT $2) AS overdue"),

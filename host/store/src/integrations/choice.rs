@@ -8,7 +8,7 @@ use database::value::values;
 
 use super::queries::{find_integration, select};
 use super::{AuthType, Choice, Holder, Integration};
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 /// Maximum number of identifiers that are offered to a caller that has to name one.
 const MAX_CANDIDATES: u32 = 50;
@@ -16,15 +16,12 @@ const MAX_CANDIDATES: u32 = 50;
 impl Store {
     /// Chooses among a holder's integrations of one auth type: the named one, else the selected
     /// one, else the only one.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
     pub async fn choose_integration(
         &self,
         holder: &Holder,
         auth_type: AuthType,
         named: Option<&str>,
-    ) -> Result<Choice, StoreError> {
+    ) -> Stored<Choice> {
         let (holder, named) = (holder.clone(), named.map(str::to_owned));
         self.database
             .read(move |connection| {
@@ -46,11 +43,7 @@ impl Store {
     }
 }
 
-fn selected(
-    connection: &mut dyn Connection,
-    holder: &Holder,
-    auth_type: AuthType,
-) -> Result<Option<Integration>, StoreError> {
+fn selected(connection: &mut dyn Connection, holder: &Holder, auth_type: AuthType) -> Stored<Option<Integration>> {
     connection.optional(
         &select("WHERE tenant = $1 AND subject = $2 AND connector = $3 AND selected AND auth_type = $4"),
         values![&holder.tenant, &holder.subject, &holder.connector, auth_type.name()],
@@ -58,11 +51,7 @@ fn selected(
 }
 
 /// Returns the only integration of a holder.
-fn only(
-    connection: &mut dyn Connection,
-    holder: &Holder,
-    auth_type: AuthType,
-) -> Result<Option<Integration>, StoreError> {
+fn only(connection: &mut dyn Connection, holder: &Holder, auth_type: AuthType) -> Stored<Option<Integration>> {
     let mut found: Vec<Integration> = connection.all(
         &select(
             "WHERE tenant = $1 AND subject = $2 AND connector = $3 AND auth_type = $4 ORDER BY user_identifier LIMIT 2",
@@ -72,11 +61,7 @@ fn only(
     Ok(found.pop().filter(|_| found.is_empty()))
 }
 
-fn candidates(
-    connection: &mut dyn Connection,
-    holder: &Holder,
-    auth_type: AuthType,
-) -> Result<Vec<String>, StoreError> {
+fn candidates(connection: &mut dyn Connection, holder: &Holder, auth_type: AuthType) -> Stored<Vec<String>> {
     connection.all(
         "SELECT user_identifier FROM integrations
          WHERE tenant = $1 AND subject = $2 AND connector = $3 AND auth_type = $4 ORDER BY user_identifier LIMIT $5",

@@ -6,7 +6,7 @@ use database::value::values;
 use super::queries::{note, upsert_integration};
 use super::{Connected, Holder};
 use crate::audit::{Acting, AuditAction};
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, Stored};
 
 /// An account to import.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,11 +44,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer. Nothing is imported then.
-    pub async fn import_integrations(
-        &self,
-        imports: Vec<NewImport>,
-        replaces: bool,
-    ) -> Result<Vec<Imported>, StoreError> {
+    pub async fn import_integrations(&self, imports: Vec<NewImport>, replaces: bool) -> Stored<Vec<Imported>> {
         let by = Acting::current();
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -58,12 +54,7 @@ impl Store {
     }
 }
 
-fn import_one(
-    connection: &mut dyn Connection,
-    by: &Acting,
-    import: &NewImport,
-    replaces: bool,
-) -> Result<Imported, StoreError> {
+fn import_one(connection: &mut dyn Connection, by: &Acting, import: &NewImport, replaces: bool) -> Stored<Imported> {
     let NewImport { holder, user_identifier, connected, hash } = import;
     let found: Option<(String, Option<String>)> = connection.optional(
         "SELECT id, imported FROM integrations

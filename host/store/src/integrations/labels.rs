@@ -6,20 +6,17 @@ use database::value::{Row, values};
 use super::queries::{COLUMNS, note};
 use super::{Holder, Integration, Labels};
 use crate::audit::{Acting, AuditAction};
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, Stored};
 
 impl Store {
     /// Sets the labels of an integration. Returns `None` and changes nothing if there is no such
     /// integration.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
     pub async fn label_integration(
         &self,
         holder: &Holder,
         user_identifier: &str,
         labels: &Labels,
-    ) -> Result<Option<Integration>, StoreError> {
+    ) -> Stored<Option<Integration>> {
         let (holder, user_identifier, by) = (holder.clone(), user_identifier.to_owned(), Acting::current());
         let (labels, quota) = (text_of_labels(labels), self.quota);
         self.database
@@ -55,12 +52,12 @@ pub(super) fn text_of_label(name: &str, value: &str) -> String {
 }
 
 /// Reads a column with labels. `NULL` counts as none.
-pub(crate) fn read_labels(row: &mut Row) -> Result<Labels, StoreError> {
+pub(crate) fn read_labels(row: &mut Row) -> Stored<Labels> {
     Ok(read_optional_labels(row)?.unwrap_or_default())
 }
 
 /// Reads a column with labels, or `NULL`.
-pub(crate) fn read_optional_labels(row: &mut Row) -> Result<Option<Labels>, StoreError> {
+pub(crate) fn read_optional_labels(row: &mut Row) -> Stored<Option<Labels>> {
     let text: Option<String> = row.read()?;
     text.map(|text| serde_json::from_str(&text).map_err(|_| StoreError::Unexpected("labels are not JSON"))).transpose()
 }

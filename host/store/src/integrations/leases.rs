@@ -16,15 +16,12 @@ use database::connection::Durability;
 use database::time::millis;
 use database::value::values;
 
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 impl Store {
     /// Returns the ids of active integrations whose tokens are due for a refresh at `now` and that
     /// have no lease. The most urgent one comes first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn due_for_refresh(&self, now: SystemTime, limit: u32) -> Result<Vec<String>, StoreError> {
+    pub async fn due_for_refresh(&self, now: SystemTime, limit: u32) -> Stored<Vec<String>> {
         self.database
             .read(move |connection| {
                 // SQLite prepares a statement again each time its limit is bound.
@@ -43,10 +40,7 @@ impl Store {
 
     /// Returns the ids of active integrations whose tokens have expired at `now` and that no
     /// refresh can help. The oldest one comes first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn ended_without_refresh(&self, now: SystemTime, limit: u32) -> Result<Vec<String>, StoreError> {
+    pub async fn ended_without_refresh(&self, now: SystemTime, limit: u32) -> Stored<Vec<String>> {
         self.database
             .read(move |connection| {
                 connection.all(
@@ -67,10 +61,7 @@ impl Store {
     ///
     /// A lease that has ended without a release is taken over once this process has seen it
     /// abandoned ([`database::health`]). So callers repeat the call.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn lease_refresh(&self, id: &str, life: Duration) -> Result<Option<i64>, StoreError> {
+    pub async fn lease_refresh(&self, id: &str, life: Duration) -> Stored<Option<i64>> {
         let (id, health) = (id.to_owned(), Arc::clone(self.database.health()));
         // A database server may lose its power while the worker continues. Its lease must then not
         // be given to another one.
@@ -105,10 +96,7 @@ impl Store {
 
     /// Extends a lease to the time `life` from now. Does nothing if it was released, or if another
     /// worker has taken the lease since.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn renew_refresh(&self, id: &str, fence: i64, life: Duration) -> Result<(), StoreError> {
+    pub async fn renew_refresh(&self, id: &str, fence: i64, life: Duration) -> Stored<()> {
         let id = id.to_owned();
         self.database
             .write(Durability::ProcessKill, move |connection| {
@@ -126,7 +114,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer. The lease then expires.
-    pub async fn release_refresh(&self, id: &str, fence: i64) -> Result<(), StoreError> {
+    pub async fn release_refresh(&self, id: &str, fence: i64) -> Stored<()> {
         let id = id.to_owned();
         self.database
             .write(Durability::ProcessKill, move |connection| {

@@ -4,14 +4,15 @@ use std::time::SystemTime;
 
 use database::connection::{Connection, Durability};
 use database::id::random_id;
-use database::value::{FromRow, FromValue, Row, Value, values};
+use database::value::{FromValue, Row, Value, values};
 
 use super::address::{read_address, text_of_address};
 use super::labels::{read_labels, text_of_label, text_of_labels};
 use super::{Account, AuthType, Connected, Details, GrantType, Holder, Integration, IntegrationFilter};
 use crate::audit::{self, Acting, AuditAction};
 use crate::pending_grants::insert_grant;
-use crate::{NewDelivery, PendingGrant, Sealed, Store, StoreError, caps, storage, webhooks};
+use crate::records::record;
+use crate::{NewDelivery, PendingGrant, Sealed, Store, Stored, caps, storage, webhooks};
 
 /// The columns of an [`Integration`], in the order in which they are read.
 pub(super) const COLUMNS: &str =
@@ -47,7 +48,7 @@ impl Store {
         details: Details,
         deliveries: Vec<NewDelivery>,
         replaced: Option<PendingGrant>,
-    ) -> Result<Integration, StoreError> {
+    ) -> Stored<Integration> {
         let connected = Connected { auth_type, details, labels: None, oauth_client: None, grant_type: None };
         self.connect_labelled_integration(holder, user_identifier, connected, deliveries, replaced).await
     }
@@ -63,7 +64,7 @@ impl Store {
         connected: Connected,
         deliveries: Vec<NewDelivery>,
         replaced: Option<PendingGrant>,
-    ) -> Result<Integration, StoreError> {
+    ) -> Stored<Integration> {
         let (holder, user_identifier, by) = (holder.clone(), user_identifier.to_owned(), Acting::current());
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -76,19 +77,13 @@ impl Store {
     }
 
     /// Returns the integration that a holder has under a `user_identifier`, if there is one.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn integration(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, StoreError> {
+    pub async fn integration(&self, holder: &Holder, user_identifier: &str) -> Stored<Option<Integration>> {
         let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
         self.database.read(move |connection| find_integration(connection, &holder, &user_identifier)).await
     }
 
     /// Returns the integration with an id, if there is one.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn integration_by_id(&self, id: &str) -> Result<Option<Integration>, StoreError> {
+    pub async fn integration_by_id(&self, id: &str) -> Stored<Option<Integration>> {
         let id = id.to_owned();
         self.database.read(move |connection| connection.optional(&select("WHERE id = $1"), values![&id])).await
     }
@@ -96,7 +91,7 @@ impl Store {
     /// Returns all integrations of a holder, the oldest first. A holder may have so many that only
     /// tests read them all.
     #[cfg(test)]
-    pub(crate) async fn integrations_of(&self, holder: &Holder) -> Result<Vec<Integration>, StoreError> {
+    pub(crate) async fn integrations_of(&self, holder: &Holder) -> Stored<Vec<Integration>> {
         let holder = holder.clone();
         self.database
             .read(move |connection| {
@@ -110,15 +105,12 @@ impl Store {
 
     /// Returns a page of a user's integrations with any connector, in the order of connectors and
     /// user identifiers.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
     pub async fn integrations_of_subject(
         &self,
         tenant: &str,
         subject: &str,
         filter: IntegrationFilter,
-    ) -> Result<Vec<Integration>, StoreError> {
+    ) -> Stored<Vec<Integration>> {
         let (tenant, subject) = (tenant.to_owned(), subject.to_owned());
         self.database
             .read(move |connection| {
@@ -147,14 +139,7 @@ impl Store {
 
     /// Selects an integration for calls that name no integration, instead of the previously
     /// selected one. Returns `None` and changes nothing if there is no such integration.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn select_integration(
-        &self,
-        holder: &Holder,
-        user_identifier: &str,
-    ) -> Result<Option<Integration>, StoreError> {
+    pub async fn select_integration(&self, holder: &Holder, user_identifier: &str) -> Stored<Option<Integration>> {
         let (holder, user_identifier, by) = (holder.clone(), user_identifier.to_owned(), Acting::current());
         let quota = self.quota;
         self.database
@@ -167,16 +152,13 @@ impl Store {
 
     /// Writes the details, and stores the `deliveries` of webhooks about it. Returns `None` and
     /// writes nothing if the integration no longer has `expected_version` or was deleted.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
     pub async fn update_integration(
         &self,
         id: &str,
         expected_version: i64,
         details: Details,
         deliveries: Vec<NewDelivery>,
-    ) -> Result<Option<Integration>, StoreError> {
+    ) -> Stored<Option<Integration>> {
         let id = id.to_owned();
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -194,9 +176,6 @@ impl Store {
     /// As [`Store::update_integration`], for the worker that has the lease with this fence.
     /// Releases the lease, and stores the `deliveries` of webhooks about it. Returns `None` and
     /// writes nothing if another worker has taken a lease since.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
     pub async fn update_leased(
         &self,
         id: &str,
@@ -204,7 +183,7 @@ impl Store {
         fence: i64,
         details: Details,
         deliveries: Vec<NewDelivery>,
-    ) -> Result<Option<Integration>, StoreError> {
+    ) -> Stored<Option<Integration>> {
         let (id, by) = (id.to_owned(), Acting::current());
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -228,15 +207,7 @@ impl Store {
     /// Deletes an integration and the values that its connector stored for it, and stores the
     /// `deliveries` of webhooks about it. Returns `false` and changes nothing if it no longer has
     /// this version or was deleted before.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn delete_integration(
-        &self,
-        id: &str,
-        version: i64,
-        deliveries: Vec<NewDelivery>,
-    ) -> Result<bool, StoreError> {
+    pub async fn delete_integration(&self, id: &str, version: i64, deliveries: Vec<NewDelivery>) -> Stored<bool> {
         let (id, by) = (id.to_owned(), Acting::current());
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -261,7 +232,7 @@ pub(crate) fn upsert_integration(
     user_identifier: &str,
     connected: &Connected,
     deliveries: &[NewDelivery],
-) -> Result<Integration, StoreError> {
+) -> Stored<Integration> {
     let Connected { auth_type, details, labels, oauth_client, grant_type } = connected;
     let labels = labels.as_ref().map(text_of_labels);
     let id = random_id("int_")?;
@@ -309,7 +280,7 @@ pub(crate) fn note(
     by: &Acting,
     action: AuditAction,
     integration: &Integration,
-) -> Result<(), StoreError> {
+) -> Stored<()> {
     let Integration { id, holder: Holder { tenant, subject, connector }, user_identifier, .. } = integration;
     let of = if subject.is_empty() { String::new() } else { format!(" of {subject}") };
     audit::note(connection, by, action, id, tenant, &format!("{connector}: {user_identifier}{of}"))
@@ -322,7 +293,7 @@ fn prepare_to_connect(
     holder: &Holder,
     user_identifier: &str,
     account: &Account,
-) -> Result<(), StoreError> {
+) -> Stored<()> {
     let Holder { tenant, subject, connector } = holder;
     // Without the lock, two calls that connect different accounts at the same time would both find
     // the previous account.
@@ -342,7 +313,7 @@ fn store_deliveries_if_written(
     connection: &mut dyn Connection,
     written: Option<Integration>,
     deliveries: &[NewDelivery],
-) -> Result<Option<Integration>, StoreError> {
+) -> Stored<Option<Integration>> {
     if written.is_some() {
         webhooks::insert_deliveries(connection, deliveries)?;
     }
@@ -353,7 +324,7 @@ pub(super) fn find_integration(
     connection: &mut dyn Connection,
     holder: &Holder,
     user_identifier: &str,
-) -> Result<Option<Integration>, StoreError> {
+) -> Stored<Option<Integration>> {
     connection.optional(
         &select("WHERE tenant = $1 AND subject = $2 AND connector = $3 AND user_identifier = $4"),
         values![&holder.tenant, &holder.subject, &holder.connector, user_identifier],
@@ -365,7 +336,7 @@ fn select_one(
     by: &Acting,
     holder: &Holder,
     user_identifier: &str,
-) -> Result<Option<Integration>, StoreError> {
+) -> Stored<Option<Integration>> {
     let Holder { tenant, subject, connector } = holder;
     // Without the lock, two calls at the same time could each leave an integration selected.
     connection.lock(&format!("selection\0{tenant}\0{subject}\0{connector}"))?;
@@ -414,42 +385,29 @@ fn with_details(details: &Details, others: &[Value]) -> Vec<Value> {
     values
 }
 
-impl FromRow for Integration {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.read()?,
-            holder: Holder { tenant: row.read()?, subject: row.read()?, connector: row.read()? },
-            user_identifier: row.read()?,
-            auth_type: row.read()?,
-            selected: row.read()?,
-            created_at: row.read()?,
-            updated_at: row.read()?,
-            version: row.read()?,
-            details: Details {
-                status: row.read()?,
-                reason: row.read()?,
-                account: Account {
-                    id: row.read()?,
-                    email: row.read()?,
-                    name: row.read()?,
-                    address: read_address(row)?,
-                },
-                scopes: row.read::<Scopes>()?.0,
-                expires_at: row.read()?,
-                last_refreshed_at: row.read()?,
-                next_refresh_at: row.read()?,
-                refresh_failing_since: row.read()?,
-                secret: read_sealed(row)?,
+record! {
+    row => Integration: id, holder, user_identifier, auth_type, selected, created_at, updated_at, version,
+        details = Details {
+            status: row.read()?,
+            reason: row.read()?,
+            account: Account {
+                id: row.read()?,
+                email: row.read()?,
+                name: row.read()?,
+                address: read_address(row)?,
             },
-            labels: read_labels(row)?,
-            oauth_client: row.read()?,
-            grant_type: row.read()?,
-        })
-    }
+            scopes: row.read::<Scopes>()?.0,
+            expires_at: row.read()?,
+            last_refreshed_at: row.read()?,
+            next_refresh_at: row.read()?,
+            refresh_failing_since: row.read()?,
+            secret: read_sealed(row)?,
+        },
+        labels = read_labels(row)?, oauth_client, grant_type
 }
 
 /// Reads two columns: the id of the data key and the sealed bytes.
-pub(crate) fn read_sealed(row: &mut Row) -> Result<Option<Sealed>, StoreError> {
+pub(crate) fn read_sealed(row: &mut Row) -> Stored<Option<Sealed>> {
     let (key_id, bytes) = (row.read::<Option<String>>()?, row.read::<Option<Vec<u8>>>()?);
     Ok(key_id.zip(bytes).map(|(key_id, bytes)| Sealed { key_id, bytes }))
 }

@@ -1,13 +1,11 @@
 //! An integration: a user's account at a provider, as it is stored.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::SystemTime;
-
-use database::value::{FromValue, Value};
 
 use super::grant_type::GrantType;
 use crate::Sealed;
+use crate::records::{named, record};
 
 /// Texts that a caller gave an integration, by name.
 pub type Labels = BTreeMap<String, String>;
@@ -28,6 +26,10 @@ pub struct Holder {
     pub connector: String,
 }
 
+record! {
+    Holder: tenant, subject, connector
+}
+
 impl Holder {
     /// The context in which the secret of an integration is sealed. A secret that is moved to
     /// another integration cannot be unsealed there.
@@ -46,79 +48,29 @@ impl Holder {
     }
 }
 
-/// The way in which users connect an account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum AuthType {
-    /// By an OAuth 2 authorization.
-    OAuth2,
-    /// By a key that the user got from the provider.
-    ApiKey,
-    /// Without a secret.
-    None,
-}
-
-impl AuthType {
-    /// Every way.
-    pub const ALL: [Self; 3] = [Self::OAuth2, Self::ApiKey, Self::None];
-
-    /// The name in answers and in the database.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::OAuth2 => "oauth2",
-            Self::ApiKey => "api_key",
-            Self::None => "none",
-        }
+named! {
+    /// The way in which users connect an account.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum AuthType {
+        /// By an OAuth 2 authorization.
+        OAuth2 = "oauth2",
+        /// By a key that the user got from the provider.
+        ApiKey = "api_key",
+        /// Without a secret.
+        None = "none",
     }
 }
 
-/// The state of an integration. Only an active one can be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Status {
-    /// The integration can be used.
-    Active,
-    /// The provider no longer accepts the tokens, and the user has to authorize again.
-    Expired,
-    /// The user or the provider revoked the tokens.
-    Revoked,
-}
-
-impl Status {
-    /// All statuses.
-    pub const ALL: [Self; 3] = [Self::Active, Self::Expired, Self::Revoked];
-
-    /// The name in answers and in the database.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Expired => "expired",
-            Self::Revoked => "revoked",
-        }
-    }
-}
-
-impl fmt::Display for AuthType {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
-
-impl FromValue for AuthType {
-    fn from_value(value: Value) -> Option<Self> {
-        let name = String::from_value(value)?;
-        Self::ALL.into_iter().find(|known| known.name() == name)
-    }
-}
-
-impl FromValue for Status {
-    fn from_value(value: Value) -> Option<Self> {
-        let name = String::from_value(value)?;
-        Self::ALL.into_iter().find(|known| known.name() == name)
+named! {
+    /// The state of an integration. Only an active one can be used.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Status {
+        /// The integration can be used.
+        Active = "active",
+        /// The provider no longer accepts the tokens, and the user has to authorize again.
+        Expired = "expired",
+        /// The user or the provider revoked the tokens.
+        Revoked = "revoked",
     }
 }
 

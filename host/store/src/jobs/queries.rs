@@ -8,7 +8,7 @@ use super::types::COLUMNS;
 use super::{AnyJobFilter, Ended, Job, JobFilter, JobStatus, JobValue, NewJob};
 use crate::audit::{self, Acting, AuditAction};
 use crate::integrations::read_sealed;
-use crate::{Sealed, Store, StoreError, webhooks};
+use crate::{Sealed, Store, StoreError, Stored, webhooks};
 
 /// Jobs that one transaction deletes, so that it does not delay other writes.
 const SWEEP_BATCH: u32 = 500;
@@ -19,7 +19,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails with [`StoreError::TooManyJobs`] over the limit, or if the database does not answer.
-    pub async fn add_job(&self, job: NewJob, max_pending: u64) -> Result<(), StoreError> {
+    pub async fn add_job(&self, job: NewJob, max_pending: u64) -> Stored<()> {
         let quota = self.quota;
         self.database.write(Durability::PowerLoss, move |connection| {
             let pending: u64 = connection
@@ -54,10 +54,7 @@ impl Store {
     }
 
     /// Returns a job of a user, if there is one that has not expired.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn job(&self, tenant: &str, subject: &str, id: &str) -> Result<Option<Job>, StoreError> {
+    pub async fn job(&self, tenant: &str, subject: &str, id: &str) -> Stored<Option<Job>> {
         let (tenant, subject, id) = (tenant.to_owned(), subject.to_owned(), id.to_owned());
         self.database
             .read(move |connection| {
@@ -73,10 +70,7 @@ impl Store {
     }
 
     /// Returns a job of any tenant, if there is one that has not expired.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn any_job(&self, id: &str) -> Result<Option<Job>, StoreError> {
+    pub async fn any_job(&self, id: &str) -> Stored<Option<Job>> {
         let id = id.to_owned();
         self.database
             .read(move |connection| {
@@ -89,10 +83,7 @@ impl Store {
     }
 
     /// Returns a page of the jobs of all tenants that have not expired, the newest first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn all_jobs(&self, filter: AnyJobFilter) -> Result<Vec<Job>, StoreError> {
+    pub async fn all_jobs(&self, filter: AnyJobFilter) -> Stored<Vec<Job>> {
         self.database
             .read(move |connection| {
                 let AnyJobFilter { tenant, subject, connector, operation, status, before, limit } = filter;
@@ -114,10 +105,7 @@ impl Store {
     }
 
     /// Returns the jobs of a user that have not expired, the newest first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn jobs_of(&self, tenant: &str, subject: &str, filter: JobFilter) -> Result<Vec<Job>, StoreError> {
+    pub async fn jobs_of(&self, tenant: &str, subject: &str, filter: JobFilter) -> Stored<Vec<Job>> {
         let (tenant, subject) = (tenant.to_owned(), subject.to_owned());
         self.database
             .read(move |connection| {
@@ -137,10 +125,7 @@ impl Store {
     }
 
     /// Returns a value of a job, if the job has it.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn job_value(&self, id: &str, value: JobValue) -> Result<Option<Sealed>, StoreError> {
+    pub async fn job_value(&self, id: &str, value: JobValue) -> Stored<Option<Sealed>> {
         let row = value.row(id);
         self.database
             .read(move |connection| {
@@ -154,10 +139,7 @@ impl Store {
     /// Ends a job, for the worker or caller that knows the job with this fence, and stores the
     /// webhooks about it. Returns `false` and writes nothing if the job was taken or ended in the
     /// meantime.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn end_job(&self, id: &str, fence: i64, ended: Ended) -> Result<bool, StoreError> {
+    pub async fn end_job(&self, id: &str, fence: i64, ended: Ended) -> Stored<bool> {
         let (id, by) = (id.to_owned(), Acting::current());
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -186,10 +168,7 @@ impl Store {
     }
 
     /// Deletes jobs that have expired, and returns their number.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn delete_expired_jobs(&self) -> Result<u64, StoreError> {
+    pub async fn delete_expired_jobs(&self) -> Stored<u64> {
         let mut deleted = 0;
         loop {
             let batch = self
@@ -215,7 +194,7 @@ pub(super) fn put_job_value(
     job: &str,
     value: JobValue,
     sealed: &Sealed,
-) -> Result<(), StoreError> {
+) -> Stored<()> {
     connection.execute(
         "INSERT INTO job_values (id, job, data_key, bytes) VALUES ($1, $2, $3, $4)
          ON CONFLICT (id) DO UPDATE SET data_key = excluded.data_key, bytes = excluded.bytes",
@@ -227,7 +206,7 @@ pub(super) fn put_job_value(
 struct SealedValue(Option<Sealed>);
 
 impl FromRow for SealedValue {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+    fn from_row(row: &mut Row) -> Stored<Self> {
         Ok(Self(read_sealed(row)?))
     }
 }

@@ -16,16 +16,13 @@ use database::value::{Value, values};
 
 use super::types::COLUMNS;
 use super::{FullShares, Job, JobValue, queries};
-use crate::{Sealed, Store, StoreError};
+use crate::{Sealed, Store, Stored};
 
 impl Store {
     /// Lets a gateway take the next pending job for the time `life`, or returns `None` if there is
     /// none. Tenants take turns, and each tenant's oldest job is first. Jobs of tenants and
     /// connectors that have their share of the workers are skipped.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn take_job(&self, gateway: &str, life: Duration, full: FullShares) -> Result<Option<Job>, StoreError> {
+    pub async fn take_job(&self, gateway: &str, life: Duration, full: FullShares) -> Stored<Option<Job>> {
         let FullShares { tenants: full, connectors } = full;
         // An ordinary queue has no full connector, and the same text of the statement each time.
         let of_others = |first: usize| match connectors.len() {
@@ -87,10 +84,7 @@ impl Store {
     /// Renews the leases of jobs, given by id and fence, for the time `life`. Returns the ids of
     /// the jobs that were neither taken up nor ended in the meantime. A lease that has ended is
     /// renewed too, unless another worker has taken up the job.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn renew_jobs(&self, jobs: Vec<(String, i64)>, life: Duration) -> Result<Vec<String>, StoreError> {
+    pub async fn renew_jobs(&self, jobs: Vec<(String, i64)>, life: Duration) -> Stored<Vec<String>> {
         self.database
             .write(Durability::ProcessKill, move |connection| {
                 let mut renewed = Vec::with_capacity(jobs.len());
@@ -110,10 +104,7 @@ impl Store {
 
     /// Stores the progress of a running job. Does nothing if the job was taken or ended in the
     /// meantime.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn save_job_progress(&self, id: &str, fence: i64, progress: Sealed) -> Result<(), StoreError> {
+    pub async fn save_job_progress(&self, id: &str, fence: i64, progress: Sealed) -> Stored<()> {
         let id = id.to_owned();
         self.database
             .write(Durability::ProcessKill, move |connection| {
@@ -133,10 +124,7 @@ impl Store {
     /// Puts a running job back into the queue, from which it is not taken before `delay` has
     /// passed. This attempt does not count. Returns `false` and writes nothing if the job was taken
     /// or ended in the meantime.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn put_back_job(&self, id: &str, fence: i64, delay: Duration) -> Result<bool, StoreError> {
+    pub async fn put_back_job(&self, id: &str, fence: i64, delay: Duration) -> Stored<bool> {
         let id = id.to_owned();
         self.database.write(Durability::PowerLoss, move |connection| {
             let written = connection.execute(
@@ -153,15 +141,7 @@ impl Store {
     /// their number, and the others, which must not be run again: jobs that change data, and those
     /// that have begun `max_attempts` times. `life` is the time of a lease. A gateway is taken for
     /// dead once this process has seen its leases abandoned, so callers repeat the call.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn take_lost_jobs(
-        &self,
-        life: Duration,
-        max_attempts: u32,
-        limit: u32,
-    ) -> Result<(u64, Vec<Job>), StoreError> {
+    pub async fn take_lost_jobs(&self, life: Duration, max_attempts: u32, limit: u32) -> Stored<(u64, Vec<Job>)> {
         // A lease that would last longer than `life` is the trace of a clock that was set back.
         const ENDED: &str = "status = 'running' AND (leased_until <= now_ms() OR leased_until > now_ms() + $1)";
         // Gateways look often, and must not hold the write lock for nothing.
@@ -208,10 +188,7 @@ impl Store {
     }
 
     /// Returns the number of pending jobs of all tenants.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn count_pending_jobs(&self) -> Result<u64, StoreError> {
+    pub async fn count_pending_jobs(&self) -> Stored<u64> {
         self.database.read(|connection| connection.one("SELECT count(*) FROM jobs WHERE status = 'pending'", &[])).await
     }
 }

@@ -1,21 +1,20 @@
 //! A job as it is stored.
 
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use database::time::to_millis;
-use database::value::{FromRow, FromValue, Row, Value};
 use ring::rand::{SystemRandom, generate};
 
-use crate::{DatabaseTime, KeyId, NewDelivery, Sealed, StoreError};
+use crate::records::{named, record};
+use crate::{DatabaseTime, KeyId, NewDelivery, Sealed, StoreError, Stored};
 
 /// Makes the id of a job. Ids grow with the time of creation, and also within one millisecond of a
 /// process. The order of ids is therefore the order of jobs. The last 64 bits are random.
 ///
 /// # Errors
 /// If the operating system provides no random numbers.
-pub fn new_job_id() -> Result<String, StoreError> {
+pub fn new_job_id() -> Stored<String> {
     static MADE: AtomicU64 = AtomicU64::new(0);
     // The time in milliseconds, and below it 16 bits that count the ids of one millisecond.
     let now = u64::try_from(to_millis(SystemTime::now())).unwrap_or_default() << 16;
@@ -25,81 +24,48 @@ pub fn new_job_id() -> Result<String, StoreError> {
     Ok(format!("job_{number:016x}{:016x}", u64::from_be_bytes(random.expose())))
 }
 
-/// The state of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum JobStatus {
-    /// The job waits for a worker.
-    Pending,
-    /// A worker has the job.
-    Running,
-    /// The job has a result.
-    Succeeded,
-    /// The job has an error.
-    Failed,
+named! {
+    /// The state of a job.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum JobStatus {
+        /// The job waits for a worker.
+        Pending = "pending",
+        /// A worker has the job.
+        Running = "running",
+        /// The job has a result.
+        Succeeded = "succeeded",
+        /// The job has an error.
+        Failed = "failed",
+    }
 }
 
 impl JobStatus {
-    /// Every state.
-    pub const ALL: [Self; 4] = [Self::Pending, Self::Running, Self::Succeeded, Self::Failed];
-
-    /// The name in answers and in the database.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Running => "running",
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-        }
-    }
-
     /// `true` if the state never changes again.
     pub const fn is_end(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed)
     }
 }
 
-impl fmt::Display for JobStatus {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
+named! {
+    /// A sealed value of a job.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum JobValue {
+        /// The body of the call.
+        Input = "input",
+        /// The URLs that are notified of the end.
+        Callbacks = "callbacks",
+        /// The name of the span of the call that added the job.
+        Trace = "trace",
+        /// The progress, while the job runs.
+        Progress = "progress",
+        /// The answer of the operation.
+        Result = "result",
+        /// The reason why there is no result.
+        Error = "error",
     }
-}
-
-impl FromValue for JobStatus {
-    fn from_value(value: Value) -> Option<Self> {
-        let name = String::from_value(value)?;
-        Self::ALL.into_iter().find(|known| known.name() == name)
-    }
-}
-
-/// A sealed value of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum JobValue {
-    /// The body of the call.
-    Input,
-    /// The URLs that are notified of the end.
-    Callbacks,
-    /// The name of the span of the call that added the job.
-    Trace,
-    /// The progress, while the job runs.
-    Progress,
-    /// The answer of the operation.
-    Result,
-    /// The reason why there is no result.
-    Error,
 }
 
 impl JobValue {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Input => "input",
-            Self::Callbacks => "callbacks",
-            Self::Trace => "trace",
-            Self::Progress => "progress",
-            Self::Result => "result",
-            Self::Error => "error",
-        }
-    }
-
     /// The primary key of the value.
     pub(super) fn row(self, job: &str) -> String {
         format!("{job}/{}", self.name())
@@ -175,27 +141,9 @@ pub struct Job {
 pub(super) const COLUMNS: &str = "id, tenant, subject, connector, operation, user_identifier, changes_data, key_id, status, attempts, \
      fence, gateway, created_at, started_at, finished_at, expires_at";
 
-impl FromRow for Job {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.read()?,
-            tenant: row.read()?,
-            subject: row.read()?,
-            connector: row.read()?,
-            operation: row.read()?,
-            user_identifier: row.read()?,
-            changes_data: row.read()?,
-            key_id: row.read()?,
-            status: row.read()?,
-            attempts: row.read()?,
-            fence: row.read()?,
-            gateway: row.read()?,
-            created_at: row.read()?,
-            started_at: row.read()?,
-            finished_at: row.read()?,
-            expires_at: row.read()?,
-        })
-    }
+record! {
+    Job: id, tenant, subject, connector, operation, user_identifier, changes_data, key_id, status, attempts, fence,
+        gateway, created_at, started_at, finished_at, expires_at
 }
 
 /// The end of a job.

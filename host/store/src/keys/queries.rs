@@ -7,7 +7,7 @@ use database::value::values;
 use super::types::KeyOrigin;
 use super::{ApiKey, KeyAdoption, KeyFilter, KeyHash, KeyId, KeyRevocation, KeyStatus, NewApiKey};
 use crate::audit::{self, Acting, AuditAction};
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, Stored};
 
 /// Name of the lock for transactions that write a key depending on the keys they have read.
 const LOCK: &str = "api_keys";
@@ -18,7 +18,7 @@ impl Store {
     /// # Errors
     /// Fails with [`StoreError::Duplicate`] if the key is already stored, or if the database does
     /// not answer.
-    pub async fn create_key(&self, key: NewApiKey) -> Result<(), StoreError> {
+    pub async fn create_key(&self, key: NewApiKey) -> Stored<()> {
         let by = Acting::current();
         let created = self
             .database
@@ -28,10 +28,7 @@ impl Store {
     }
 
     /// Stores a key if no key was ever stored. Returns `false` if there is one, even a revoked one.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn create_first_key(&self, key: NewApiKey) -> Result<bool, StoreError> {
+    pub async fn create_first_key(&self, key: NewApiKey) -> Stored<bool> {
         let by = Acting::current();
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -43,27 +40,18 @@ impl Store {
     }
 
     /// Accepts the key from the environment, and revokes other keys that came from there.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn adopt_key(&self, key: NewApiKey) -> Result<KeyAdoption, StoreError> {
+    pub async fn adopt_key(&self, key: NewApiKey) -> Stored<KeyAdoption> {
         let by = Acting::current();
         self.database.write(Durability::PowerLoss, move |connection| adopt(connection, &by, &key)).await
     }
 
     /// Returns all keys, the oldest first, including revoked ones.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn keys(&self) -> Result<Vec<ApiKey>, StoreError> {
+    pub async fn keys(&self) -> Stored<Vec<ApiKey>> {
         self.database.read(list_keys).await
     }
 
     /// Returns a page of keys, the newest first, including revoked ones.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn keys_page(&self, filter: KeyFilter) -> Result<Vec<ApiKey>, StoreError> {
+    pub async fn keys_page(&self, filter: KeyFilter) -> Stored<Vec<ApiKey>> {
         self.database
             .read(move |connection| {
                 let mut conditions = Conditions::with_limit(filter.limit);
@@ -79,19 +67,13 @@ impl Store {
     }
 
     /// Returns the key with an id, if there is one. It may be revoked.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn key(&self, id: &KeyId) -> Result<Option<ApiKey>, StoreError> {
+    pub async fn key(&self, id: &KeyId) -> Stored<Option<ApiKey>> {
         let id = id.clone();
         self.database.read(move |connection| connection.optional(&select("WHERE id = $1"), values![&id])).await
     }
 
     /// Returns all keys, and the revision at which they were read.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn keys_at_revision(&self) -> Result<(i64, Vec<ApiKey>), StoreError> {
+    pub async fn keys_at_revision(&self) -> Stored<(i64, Vec<ApiKey>)> {
         // The revision is read first. A key that changes between the two statements is then read
         // again at the next check. In the other order the change could be missed.
         self.database.read(|connection| Ok((revision(connection)?, list_keys(connection)?))).await
@@ -99,18 +81,12 @@ impl Store {
 
     /// Returns a number that grows with every change of a key by any process. A use of a key is not
     /// a change.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn keys_revision(&self) -> Result<i64, StoreError> {
+    pub async fn keys_revision(&self) -> Stored<i64> {
         self.database.read(revision).await
     }
 
     /// Revokes a key. [`Store::adopt_key`] does not bring it back.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn revoke_key(&self, id: &KeyId) -> Result<KeyRevocation, StoreError> {
+    pub async fn revoke_key(&self, id: &KeyId) -> Stored<KeyRevocation> {
         let (id, by) = (id.clone(), Acting::current());
         self.database.write(Durability::PowerLoss, move |connection| {
             connection.lock(LOCK)?;
@@ -134,10 +110,7 @@ impl Store {
     }
 
     /// Writes the current time as the last use of these keys.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn note_keys_used(&self, mut ids: Vec<KeyId>) -> Result<(), StoreError> {
+    pub async fn note_keys_used(&self, mut ids: Vec<KeyId>) -> Stored<()> {
         // All gateways write the rows in the same order, so that two of them never wait for each
         // other's rows.
         ids.sort_by(|left, right| left.0.cmp(&right.0));
@@ -153,21 +126,16 @@ impl Store {
     }
 }
 
-fn revision(connection: &mut dyn Connection) -> Result<i64, StoreError> {
+fn revision(connection: &mut dyn Connection) -> Stored<i64> {
     connection.one("SELECT number FROM revisions WHERE subject = 'api_keys'", &[])
 }
 
-fn list_keys(connection: &mut dyn Connection) -> Result<Vec<ApiKey>, StoreError> {
+fn list_keys(connection: &mut dyn Connection) -> Stored<Vec<ApiKey>> {
     connection.all(&select("ORDER BY created_at, id"), &[])
 }
 
 /// Returns `false` if the key was already stored.
-fn insert_key(
-    connection: &mut dyn Connection,
-    by: &Acting,
-    key: &NewApiKey,
-    origin: KeyOrigin,
-) -> Result<bool, StoreError> {
+fn insert_key(connection: &mut dyn Connection, by: &Acting, key: &NewApiKey, origin: KeyOrigin) -> Stored<bool> {
     let added = connection.execute(
         "INSERT INTO api_keys (id, name, tenant, subject, scopes, hash, prefix, origin, allowed, effects, confirm, expires_at,
              created_by, created_at)
@@ -194,7 +162,7 @@ fn insert_key(
     Ok(added > 0)
 }
 
-fn adopt(connection: &mut dyn Connection, by: &Acting, key: &NewApiKey) -> Result<KeyAdoption, StoreError> {
+fn adopt(connection: &mut dyn Connection, by: &Acting, key: &NewApiKey) -> Stored<KeyAdoption> {
     connection.lock(LOCK)?;
     let previous = by_hash(connection, &key.hash)?;
     if let Some(previous) = &previous {
@@ -223,7 +191,7 @@ fn adopt(connection: &mut dyn Connection, by: &Acting, key: &NewApiKey) -> Resul
     Ok(KeyAdoption::Accepted)
 }
 
-fn by_hash(connection: &mut dyn Connection, hash: &KeyHash) -> Result<Option<ApiKey>, StoreError> {
+fn by_hash(connection: &mut dyn Connection, hash: &KeyHash) -> Stored<Option<ApiKey>> {
     connection.optional(&select("WHERE hash = $1"), values![hash])
 }
 

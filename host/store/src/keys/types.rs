@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::SystemTime;
 
-use database::value::{FromRow, FromValue, Row, Value};
+use database::value::{FromValue, Value};
 
-use crate::StoreError;
+use crate::records::{named, record};
 
 /// SHA-256 of a key.
 pub type KeyHash = [u8; 32];
@@ -20,24 +20,16 @@ impl fmt::Display for KeyId {
     }
 }
 
-/// The way in which a key was created.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum KeyOrigin {
-    /// By the command `keys create`.
-    Command,
-    /// By the first start with an empty database.
-    FirstStart,
-    /// From the variable `GATEWAY_BOOTSTRAP_KEY`.
-    Environment,
-}
-
-impl KeyOrigin {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Command => "command",
-            Self::FirstStart => "first_start",
-            Self::Environment => "environment",
-        }
+named! {
+    /// The way in which a key was created.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum KeyOrigin {
+        /// By the command `keys create`.
+        Command = "command",
+        /// By the first start with an empty database.
+        FirstStart = "first_start",
+        /// From the variable `GATEWAY_BOOTSTRAP_KEY`.
+        Environment = "environment",
     }
 }
 
@@ -78,30 +70,20 @@ pub struct ApiKey {
     pub last_used_at: Option<SystemTime>,
 }
 
-/// The state of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyStatus {
-    /// The gateway accepts it.
-    Valid,
-    /// Its time is over, and no one has revoked it.
-    Expired,
-    /// It was revoked, before or after its end.
-    Revoked,
+named! {
+    /// The state of a key.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum KeyStatus {
+        /// The gateway accepts it.
+        Valid = "valid",
+        /// Its time is over, and no one has revoked it.
+        Expired = "expired",
+        /// It was revoked, before or after its end.
+        Revoked = "revoked",
+    }
 }
 
 impl KeyStatus {
-    /// All states.
-    pub const ALL: [Self; 3] = [Self::Valid, Self::Expired, Self::Revoked];
-
-    /// The name in queries.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Valid => "valid",
-            Self::Expired => "expired",
-            Self::Revoked => "revoked",
-        }
-    }
-
     /// The condition of keys in this state.
     pub(super) const fn condition(self) -> &'static str {
         match self {
@@ -196,24 +178,7 @@ impl FromValue for KeyId {
     }
 }
 
-impl FromRow for ApiKey {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.read()?,
-            name: row.read()?,
-            tenant: row.read()?,
-            subject: row.read()?,
-            scopes: row.read()?,
-            hash: row.read()?,
-            prefix: row.read()?,
-            allow: row.read()?,
-            effects: row.read()?,
-            confirm: row.read()?,
-            expires_at: row.read()?,
-            created_by: row.read()?,
-            created_at: row.read()?,
-            revoked_at: row.read()?,
-            last_used_at: row.read()?,
-        })
-    }
+record! {
+    ApiKey: id, name, tenant, subject, scopes, hash, prefix, allow, effects, confirm, expires_at, created_by,
+        created_at, revoked_at, last_used_at
 }

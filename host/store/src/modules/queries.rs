@@ -4,7 +4,7 @@ use database::connection::{Connection, Durability};
 use database::value::values;
 
 use super::types::{GrantStep, LiveModule, ModuleChange, ModuleCondition, ModuleOutcome, NewModule, StoredModule};
-use crate::{Acting, Store, StoreError, changes, grants};
+use crate::{Acting, Store, Stored, changes, grants};
 
 /// Maximum number of modules of a connector whose bytes are kept, with the live one.
 const MAX_MODULES: i64 = 10;
@@ -20,7 +20,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer. Nothing has changed then.
-    pub async fn change_module(&self, change: ModuleChange) -> Result<ModuleOutcome, StoreError> {
+    pub async fn change_module(&self, change: ModuleChange) -> Stored<ModuleOutcome> {
         let (keeps_bytes, by) = (self.database.is_shared(), changes::actor(&change.entry));
         self.database
             .write(Durability::PowerLoss, move |connection| change_on(connection, &by, &change, keeps_bytes))
@@ -28,18 +28,12 @@ impl Store {
     }
 
     /// The present state of all connectors that ever changed, also of those that were removed.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn live_modules(&self) -> Result<Vec<LiveModule>, StoreError> {
+    pub async fn live_modules(&self) -> Stored<Vec<LiveModule>> {
         self.database.read(|connection| connection.all(&format!("{LIVE} ORDER BY live_modules.connector"), &[])).await
     }
 
     /// The present state of one connector. `None` if it never changed.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn live_module(&self, connector: &str) -> Result<Option<LiveModule>, StoreError> {
+    pub async fn live_module(&self, connector: &str) -> Stored<Option<LiveModule>> {
         let connector = connector.to_owned();
         self.database
             .read(move |connection| {
@@ -49,19 +43,13 @@ impl Store {
     }
 
     /// Returns whether the connector ever had the module with this digest.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn has_had_module(&self, connector: &str, digest: &str) -> Result<bool, StoreError> {
+    pub async fn has_had_module(&self, connector: &str, digest: &str) -> Stored<bool> {
         let (connector, digest) = (connector.to_owned(), digest.to_owned());
         self.database.read(move |connection| has_had(connection, &connector, &digest)).await
     }
 
     /// The bytes of a module. `None` if they are not stored. The caller checks the digest.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn module_bytes(&self, digest: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    pub async fn module_bytes(&self, digest: &str) -> Stored<Option<Vec<u8>>> {
         let digest = digest.to_owned();
         self.database
             .read(move |connection| {
@@ -71,10 +59,7 @@ impl Store {
     }
 
     /// The modules of a connector whose bytes are stored. The one that was live last is first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn stored_modules(&self, connector: &str) -> Result<Vec<StoredModule>, StoreError> {
+    pub async fn stored_modules(&self, connector: &str) -> Stored<Vec<StoredModule>> {
         let connector = connector.to_owned();
         self.database
             .read(move |connection| {
@@ -88,10 +73,7 @@ impl Store {
     }
 
     /// Returns a number that grows when a module changes.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn modules_revision(&self) -> Result<i64, StoreError> {
+    pub async fn modules_revision(&self) -> Stored<i64> {
         self.database
             .read(|connection| connection.one("SELECT number FROM revisions WHERE subject = 'modules'", &[]))
             .await
@@ -103,7 +85,7 @@ fn change_on(
     by: &Acting,
     change: &ModuleChange,
     keeps_bytes: bool,
-) -> Result<ModuleOutcome, StoreError> {
+) -> Stored<ModuleOutcome> {
     let ModuleChange { connector, module, condition, entry, is_noticed, grants } = change;
     connection.lock(&format!("module {connector}"))?;
     let present: Option<(i64, Option<String>)> =
@@ -163,7 +145,7 @@ fn add_version(
     module: &NewModule,
     generation: i64,
     keeps_bytes: bool,
-) -> Result<(), StoreError> {
+) -> Stored<()> {
     let NewModule { digest, version, bytes, signature, .. } = module;
     if keeps_bytes {
         // Bytes that were damaged in the database are replaced.
@@ -182,7 +164,7 @@ fn add_version(
     Ok(())
 }
 
-fn has_had(connection: &mut dyn Connection, connector: &str, digest: &str) -> Result<bool, StoreError> {
+fn has_had(connection: &mut dyn Connection, connector: &str, digest: &str) -> Stored<bool> {
     let found: Option<i64> = connection.optional(
         "SELECT generation FROM module_versions WHERE connector = $1 AND digest = $2",
         values![connector, digest],

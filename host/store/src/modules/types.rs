@@ -3,11 +3,9 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use database::value::{FromRow, Row};
-
-use crate::StoreError;
 use crate::changes::NewChange;
 use crate::grants::GrantSwap;
+use crate::records::record;
 
 /// A change of the module of a connector.
 #[derive(Clone, Debug)]
@@ -95,19 +93,8 @@ pub struct LiveModule {
     pub changed_by: String,
 }
 
-impl FromRow for LiveModule {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            connector: row.read()?,
-            generation: row.read()?,
-            digest: row.read()?,
-            version: row.read()?,
-            signature: row.read()?,
-            replaces_shipped: row.read()?,
-            changed_at: row.read()?,
-            changed_by: row.read()?,
-        })
-    }
+record! {
+    LiveModule: connector, generation, digest, version, signature, replaces_shipped, changed_at, changed_by
 }
 
 /// A module of a connector whose bytes are stored.
@@ -121,8 +108,6 @@ pub struct StoredModule {
     pub live_at: SystemTime,
 }
 
-impl FromRow for StoredModule {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self { digest: row.read()?, signature: row.read()?, live_at: row.read()? })
-    }
+record! {
+    StoredModule: digest, signature, live_at
 }

@@ -10,7 +10,7 @@ use database::value::{FromRow, Row, values};
 use super::{NewOauthClient, TenantOauthClient};
 use crate::audit::{self, Acting, AuditAction};
 use crate::integrations::read_sealed;
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, Stored};
 
 /// The columns of a [`TenantOauthClient`], in the order in which they are read.
 const COLUMNS: &str = "id, tenant, name, client_id, data_key, secret, scopes, redirect_url, created_at, updated_at,
@@ -24,20 +24,14 @@ impl Store {
     /// Sets the client of a tenant for a connector or a provider. A client with the same
     /// `client_id` changes, for example its secret. A client with another `client_id` is replaced,
     /// and kept for the integrations that were connected with it.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn set_oauth_client(&self, client: NewOauthClient) -> Result<TenantOauthClient, StoreError> {
+    pub async fn set_oauth_client(&self, client: NewOauthClient) -> Stored<TenantOauthClient> {
         let by = Acting::current();
         self.database.write(Durability::PowerLoss, move |connection| set(connection, &by, &client)).await
     }
 
     /// Returns the client of a tenant for new authorizations: the first of these names that has
     /// one.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn oauth_client(&self, tenant: &str, names: &[&str]) -> Result<Option<TenantOauthClient>, StoreError> {
+    pub async fn oauth_client(&self, tenant: &str, names: &[&str]) -> Stored<Option<TenantOauthClient>> {
         let (tenant, names) = (tenant.to_owned(), names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
         self.database
             .read(move |connection| {
@@ -52,10 +46,7 @@ impl Store {
     }
 
     /// Returns a client by its id, also a replaced one.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn oauth_client_by_id(&self, id: &str) -> Result<Option<TenantOauthClient>, StoreError> {
+    pub async fn oauth_client_by_id(&self, id: &str) -> Stored<Option<TenantOauthClient>> {
         let id = id.to_owned();
         self.database
             .read(move |connection| {
@@ -65,10 +56,7 @@ impl Store {
     }
 
     /// Returns the clients of a tenant for new authorizations, in the order of their names.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn oauth_clients_of(&self, tenant: &str) -> Result<Vec<TenantOauthClient>, StoreError> {
+    pub async fn oauth_clients_of(&self, tenant: &str) -> Stored<Vec<TenantOauthClient>> {
         let tenant = tenant.to_owned();
         self.database
             .read(move |connection| {
@@ -83,10 +71,7 @@ impl Store {
     /// Deletes the client of a tenant for a connector or a provider, with those that it has
     /// replaced. Returns the number of integrations that were connected with them, or `None` if
     /// there is no such client.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn delete_oauth_client(&self, tenant: &str, name: &str) -> Result<Option<u64>, StoreError> {
+    pub async fn delete_oauth_client(&self, tenant: &str, name: &str) -> Stored<Option<u64>> {
         let (tenant, name, by) = (tenant.to_owned(), name.to_owned(), Acting::current());
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -109,10 +94,7 @@ impl Store {
     }
 
     /// Deletes replaced clients that no integration uses any more.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn sweep_oauth_clients(&self) -> Result<u64, StoreError> {
+    pub async fn sweep_oauth_clients(&self) -> Stored<u64> {
         self.database
             .write(Durability::ProcessKill, |connection| {
                 connection.execute(
@@ -126,11 +108,11 @@ impl Store {
 }
 
 /// Without the lock, two calls that set a client at the same time would each find no current one.
-fn lock(connection: &mut dyn Connection, tenant: &str, name: &str) -> Result<(), StoreError> {
+fn lock(connection: &mut dyn Connection, tenant: &str, name: &str) -> Stored<()> {
     connection.lock(&format!("oauth client\0{tenant}\0{name}"))
 }
 
-fn set(connection: &mut dyn Connection, by: &Acting, client: &NewOauthClient) -> Result<TenantOauthClient, StoreError> {
+fn set(connection: &mut dyn Connection, by: &Acting, client: &NewOauthClient) -> Stored<TenantOauthClient> {
     let NewOauthClient { tenant, name, client_id, secret, scopes, redirect_url } = client;
     lock(connection, tenant, name)?;
     let (key_id, bytes) = (secret.as_ref().map(|sealed| &sealed.key_id), secret.as_ref().map(|sealed| &sealed.bytes));
@@ -156,11 +138,7 @@ fn set(connection: &mut dyn Connection, by: &Acting, client: &NewOauthClient) ->
     find_current(connection, tenant, name)?.ok_or(StoreError::Duplicate)
 }
 
-fn find_current(
-    connection: &mut dyn Connection,
-    tenant: &str,
-    name: &str,
-) -> Result<Option<TenantOauthClient>, StoreError> {
+fn find_current(connection: &mut dyn Connection, tenant: &str, name: &str) -> Stored<Option<TenantOauthClient>> {
     connection.optional(
         &format!("SELECT {COLUMNS} FROM oauth_clients WHERE tenant = $1 AND name = $2 AND replaced_at IS NULL"),
         values![tenant, name],
@@ -168,7 +146,7 @@ fn find_current(
 }
 
 impl FromRow for TenantOauthClient {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+    fn from_row(row: &mut Row) -> Stored<Self> {
         let (id, tenant, name, client_id) = (row.read()?, row.read()?, row.read()?, row.read()?);
         let secret = read_sealed(row)?;
         let scopes = row.read::<Option<String>>()?.map(|text| serde_json::from_str(&text).unwrap_or_default());

@@ -1,34 +1,24 @@
 //! Storing, confirming and deleting grants.
 
 use database::connection::{Connection, Durability};
-use database::value::{FromRow, Row, values};
+use database::value::values;
 
 use super::{FoundGrant, PendingGrant};
 use crate::integrations::{note, upsert_integration};
-use crate::{Acting, AuditAction, Connected, Holder, Integration, NewDelivery, Sealed, StateHash, Store, StoreError};
+use crate::records::record;
+use crate::{Acting, AuditAction, Connected, Holder, Integration, NewDelivery, StateHash, Store, Stored};
 
 /// The columns of a [`PendingGrant`], in the order in which they are read.
 const COLUMNS: &str = "hash, tenant, subject, connector, user_identifier, data_key, secret, expires_at";
 
 impl Store {
     /// Stores a grant.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn save_grant(&self, grant: PendingGrant) -> Result<(), StoreError> {
+    pub async fn save_grant(&self, grant: PendingGrant) -> Stored<()> {
         self.database.write(Durability::PowerLoss, move |connection| insert_grant(connection, &grant)).await
     }
 
     /// Looks up the grant that a holder wants to confirm.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn pending_grant(
-        &self,
-        holder: &Holder,
-        user_identifier: &str,
-        hash: &StateHash,
-    ) -> Result<FoundGrant, StoreError> {
+    pub async fn pending_grant(&self, holder: &Holder, user_identifier: &str, hash: &StateHash) -> Stored<FoundGrant> {
         let (holder, user_identifier, hash) = (holder.clone(), user_identifier.to_owned(), *hash);
         self.database.read(move |connection| {
             let found: Option<PendingGrant> = connection.optional(
@@ -58,7 +48,7 @@ impl Store {
         connected: Connected,
         deliveries: Vec<NewDelivery>,
         replaced: Option<PendingGrant>,
-    ) -> Result<Option<Integration>, StoreError> {
+    ) -> Stored<Option<Integration>> {
         let by = Acting::current();
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -76,10 +66,7 @@ impl Store {
     }
 
     /// Returns grants that have expired, the oldest first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn expired_grants(&self, limit: u32) -> Result<Vec<PendingGrant>, StoreError> {
+    pub async fn expired_grants(&self, limit: u32) -> Stored<Vec<PendingGrant>> {
         self.database
             .read(move |connection| {
                 connection.all(
@@ -93,10 +80,7 @@ impl Store {
     }
 
     /// Deletes a grant, if it is there.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn delete_grant(&self, hash: &StateHash) -> Result<(), StoreError> {
+    pub async fn delete_grant(&self, hash: &StateHash) -> Stored<()> {
         let hash = *hash;
         self.database
             .write(Durability::ProcessKill, move |connection| {
@@ -108,7 +92,7 @@ impl Store {
 }
 
 /// Stores a grant in an open transaction.
-pub(crate) fn insert_grant(connection: &mut dyn Connection, grant: &PendingGrant) -> Result<(), StoreError> {
+pub(crate) fn insert_grant(connection: &mut dyn Connection, grant: &PendingGrant) -> Stored<()> {
     connection.execute(
         &format!("INSERT INTO pending_grants ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"),
         values![
@@ -125,14 +109,6 @@ pub(crate) fn insert_grant(connection: &mut dyn Connection, grant: &PendingGrant
     Ok(())
 }
 
-impl FromRow for PendingGrant {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            hash: row.read()?,
-            holder: Holder { tenant: row.read()?, subject: row.read()?, connector: row.read()? },
-            user_identifier: row.read()?,
-            sealed: Sealed { key_id: row.read()?, bytes: row.read()? },
-            expires_at: row.read()?,
-        })
-    }
+record! {
+    PendingGrant: hash, holder, user_identifier, sealed, expires_at
 }

@@ -8,7 +8,7 @@
 use database::connection::{Connection, Durability};
 use database::value::values;
 
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, Stored};
 
 /// Rows that one transaction adds up.
 const BATCH: u32 = 1_000;
@@ -19,7 +19,7 @@ pub(crate) struct Quota(pub(crate) u64);
 
 impl Quota {
     /// Fails if the tenant has stored as much as it may.
-    pub(crate) fn check(self, connection: &mut dyn Connection, tenant: &str) -> Result<(), StoreError> {
+    pub(crate) fn check(self, connection: &mut dyn Connection, tenant: &str) -> Stored<()> {
         if stored_by(connection, tenant)? < self.0 { Ok(()) } else { Err(StoreError::TenantFull { limit: self.0 }) }
     }
 }
@@ -41,10 +41,7 @@ impl Store {
     }
 
     /// Returns what tenants have stored.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn stored_bytes(&self) -> Result<StoredBytes, StoreError> {
+    pub async fn stored_bytes(&self) -> Stored<StoredBytes> {
         self.database
             .read(|connection| {
                 let of_all = |function: &str| {
@@ -60,10 +57,7 @@ impl Store {
     }
 
     /// Adds up what sessions have counted, so that a tenant has few rows.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn fold_stored_bytes(&self) -> Result<(), StoreError> {
+    pub async fn fold_stored_bytes(&self) -> Stored<()> {
         loop {
             let folded = self.database.write(Durability::ProcessKill, |connection| fold(connection)).await?;
             if folded < BATCH as usize {
@@ -73,7 +67,7 @@ impl Store {
     }
 }
 
-fn fold(connection: &mut dyn Connection) -> Result<usize, StoreError> {
+fn fold(connection: &mut dyn Connection) -> Stored<usize> {
     // Only this function changes rows of part 0, one gateway after the other.
     connection.lock("stored_bytes")?;
     let parts: Vec<(String, i64, i64)> = connection.all(
@@ -94,7 +88,7 @@ fn fold(connection: &mut dyn Connection) -> Result<usize, StoreError> {
     Ok(parts.len())
 }
 
-fn stored_by(connection: &mut dyn Connection, tenant: &str) -> Result<u64, StoreError> {
+fn stored_by(connection: &mut dyn Connection, tenant: &str) -> Stored<u64> {
     let bytes: i64 = connection
         .one("SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM stored_bytes WHERE tenant = $1", values![tenant])?;
     Ok(positive(bytes))

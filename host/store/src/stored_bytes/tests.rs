@@ -89,7 +89,7 @@ async fn a_tenant_over_its_quota_stores_nothing_more_and_others_do(site: Site) {
     data_key(store, "dk_2").await;
     let scope = |tenant: &str| StorageScope { connector: "calendar".into(), partition: tenant.into() };
     store.storage_set(&vault, &scope("acme"), "key", vec![1; 2000], None).await.unwrap();
-    let is_full = |result: Result<(), StoreError>| matches!(result, Err(StoreError::TenantFull { limit: 1500 }));
+    let is_full = |result: Stored<()>| matches!(result, Err(StoreError::TenantFull { limit: 1500 }));
     assert!(is_full(store.add_job(NewJob { values: vec![], ..job("acme") }, 10).await));
     assert!(is_full(store.begin_idempotent(&call("acme", "k"), HOUR, HOUR).await.map(drop)));
     assert!(is_full(store.add_tool_set(set("acme", "reports")).await.map(drop)));

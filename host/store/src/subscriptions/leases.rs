@@ -13,7 +13,7 @@ use vault::Vault;
 
 use super::types::{Blocked, ReadEvents, Route, Subscription, SubscriptionStep};
 use crate::triggers::{insert_events, settle};
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 /// The columns of a [`Subscription`], in the order in which they are read.
 pub(super) const COLUMNS: &str = "id, tenant, subject, connector, user_identifier, inbox, address, data_key, secret,
@@ -23,10 +23,7 @@ pub(super) const COLUMNS: &str = "id, tenant, subject, connector, user_identifie
 
 impl Store {
     /// Takes the leases of subscriptions that are due, for the time `life`. Tenants take turns.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn take_subscriptions(&self, life: Duration, limit: u32) -> Result<Vec<Subscription>, StoreError> {
+    pub async fn take_subscriptions(&self, life: Duration, limit: u32) -> Stored<Vec<Subscription>> {
         let health = Arc::clone(self.database.health());
         // An idle gateway looks often, and must not hold the write lock.
         let due: Vec<String> = self.database
@@ -59,19 +56,13 @@ impl Store {
     }
 
     /// Takes the lease of a subscription, also if it is not due. `None` if another gateway has it.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn take_subscription(&self, id: &str, life: Duration) -> Result<Option<Subscription>, StoreError> {
+    pub async fn take_subscription(&self, id: &str, life: Duration) -> Stored<Option<Subscription>> {
         let id = id.to_owned();
         self.database.write(Durability::PowerLoss, move |connection| take(connection, &id, life, "")).await
     }
 
     /// Returns a subscription.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn subscription(&self, id: &str) -> Result<Option<Subscription>, StoreError> {
+    pub async fn subscription(&self, id: &str) -> Stored<Option<Subscription>> {
         let id = id.to_owned();
         self.database
             .read(move |connection| {
@@ -81,10 +72,7 @@ impl Store {
     }
 
     /// Lets the service prove, while the lease lasts, that the address is the gateway's.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn begin_handshake(&self, id: &str, fence: i64) -> Result<bool, StoreError> {
+    pub async fn begin_handshake(&self, id: &str, fence: i64) -> Stored<bool> {
         let id = id.to_owned();
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -110,7 +98,7 @@ impl Store {
         of: &Subscription,
         read: ReadEvents,
         life: Duration,
-    ) -> Result<Option<u64>, StoreError> {
+    ) -> Stored<Option<u64>> {
         let (id, tenant, fence) = (of.id.clone(), of.tenant.clone(), of.fence);
         let (vault, quota) = (vault.clone(), self.quota);
         self.database.write(Durability::PowerLoss, move |connection| {
@@ -136,14 +124,7 @@ impl Store {
     /// with: if the service has notified the gateway since, the next step is due now. Returns the
     /// subscription as it is then, or `None` if another gateway has taken the lease since; nothing
     /// is stored then.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn end_step(
-        &self,
-        of: &Subscription,
-        step: SubscriptionStep,
-    ) -> Result<Option<Subscription>, StoreError> {
+    pub async fn end_step(&self, of: &Subscription, step: SubscriptionStep) -> Stored<Option<Subscription>> {
         let (id, fence, rung) = (of.id.clone(), of.fence, of.rung);
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -162,10 +143,7 @@ impl Store {
     }
 
     /// Gives the lease back, and leaves the time of the next step as it is.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn release_subscription(&self, id: &str, fence: i64) -> Result<(), StoreError> {
+    pub async fn release_subscription(&self, id: &str, fence: i64) -> Stored<()> {
         let id = id.to_owned();
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -179,10 +157,7 @@ impl Store {
     }
 
     /// Deletes a subscription without triggers, with the fence of its lease.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn delete_subscription(&self, id: &str, fence: i64) -> Result<bool, StoreError> {
+    pub async fn delete_subscription(&self, id: &str, fence: i64) -> Stored<bool> {
         let id = id.to_owned();
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -198,10 +173,7 @@ impl Store {
 
     /// Makes work due on subscriptions that services know under another URL of the gateway. Returns
     /// their number.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn wake_moved_subscriptions(&self, base: &str) -> Result<u64, StoreError> {
+    pub async fn wake_moved_subscriptions(&self, base: &str) -> Stored<u64> {
         let base = base.to_owned();
         self.database.write(Durability::PowerLoss, move |connection| {
             connection.execute(
@@ -213,10 +185,7 @@ impl Store {
     }
 
     /// Makes work on a subscription due now. `remake` lets the service be asked for another one.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn wake_subscription(&self, id: &str, remake: bool) -> Result<bool, StoreError> {
+    pub async fn wake_subscription(&self, id: &str, remake: bool) -> Stored<bool> {
         let id = id.to_owned();
         self.database.write(Durability::PowerLoss, move |connection| {
             let change = if remake { "renew_at = now_ms(), standing = 'new', blocked = NULL," } else { "" };
@@ -232,12 +201,7 @@ impl Store {
     }
 }
 
-fn take(
-    connection: &mut dyn Connection,
-    id: &str,
-    life: Duration,
-    condition: &str,
-) -> Result<Option<Subscription>, StoreError> {
+fn take(connection: &mut dyn Connection, id: &str, life: Duration, condition: &str) -> Stored<Option<Subscription>> {
     connection.optional(
         &format!(
             "UPDATE subscriptions SET fence = fence + 1, leased_until = now_ms() + $1

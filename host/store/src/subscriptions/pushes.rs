@@ -7,14 +7,11 @@ use vault::Vault;
 use super::leases::COLUMNS;
 use super::types::{PushedEvents, Route, StoredPush, Subscription};
 use crate::triggers::{NewEvent, insert_told_events, is_known};
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 impl Store {
     /// Returns the subscription with an address.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn subscription_at(&self, address: &str) -> Result<Option<Subscription>, StoreError> {
+    pub async fn subscription_at(&self, address: &str) -> Stored<Option<Subscription>> {
         let address = address.to_owned();
         self.database
             .read(move |connection| {
@@ -26,16 +23,13 @@ impl Store {
 
     /// Returns the subscriptions of an account at an inbox of an application. `tenant` is empty for
     /// those of all tenants.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
     pub async fn subscriptions_on_route(
         &self,
         connector: &str,
         inbox: &str,
         tenant: &str,
         route: &Route,
-    ) -> Result<Vec<Subscription>, StoreError> {
+    ) -> Stored<Vec<Subscription>> {
         let [connector, inbox, tenant] = [connector, inbox, tenant].map(str::to_owned);
         let Route(route) = route.clone();
         self.database
@@ -55,7 +49,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer. Nothing is stored then.
-    pub async fn store_pushed(&self, vault: &Vault, pushed: PushedEvents) -> Result<StoredPush, StoreError> {
+    pub async fn store_pushed(&self, vault: &Vault, pushed: PushedEvents) -> Stored<StoredPush> {
         let (vault, quota) = (vault.clone(), self.quota);
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -99,7 +93,7 @@ impl Store {
 
 /// Returns `true` if all of these events are known. The notification that they are of came before,
 /// and the service was asked about it then.
-fn are_known(connection: &mut dyn Connection, events: &[NewEvent]) -> Result<bool, StoreError> {
+fn are_known(connection: &mut dyn Connection, events: &[NewEvent]) -> Stored<bool> {
     for event in events {
         if !is_known(connection, &event.id)? {
             return Ok(false);

@@ -4,11 +4,12 @@ use std::time::{Duration, SystemTime};
 
 use database::digest::sha256_hex;
 use database::id::random_id;
-use database::value::{FromRow, FromValue, Row, Value};
+use database::value::{FromRow, Row};
 
 use crate::integrations::read_sealed;
+use crate::records::named;
 use crate::triggers::{NewEvent, TriggerState};
-use crate::{Sealed, StoreError};
+use crate::{Sealed, Stored};
 
 /// A subscription to be stored with its first trigger.
 #[derive(Clone, Debug)]
@@ -44,53 +45,27 @@ impl Route {
     }
 }
 
-/// The state of a subscription at the service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// The service was not asked yet.
-    New,
-    /// The service notifies the gateway.
-    Active,
-    /// The service does not notify the gateway. It reads at intervals.
-    None,
-}
-
-impl Standing {
-    const ALL: [Self; 3] = [Self::New, Self::Active, Self::None];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Active => "active",
-            Self::None => "none",
-        }
+named! {
+    /// The state of a subscription at the service.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Standing {
+        /// The service was not asked yet.
+        New = "new",
+        /// The service notifies the gateway.
+        Active = "active",
+        /// The service does not notify the gateway. It reads at intervals.
+        None = "none",
     }
 }
 
-impl FromValue for Standing {
-    fn from_value(value: Value) -> Option<Self> {
-        let name = String::from_value(value)?;
-        Self::ALL.into_iter().find(|standing| standing.name() == name)
-    }
-}
-
-/// The reason why nothing can be done for a subscription.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blocked {
-    /// The user must connect the account again.
-    User,
-    /// The service has refused for good.
-    Final,
-}
-
-impl Blocked {
-    const ALL: [Self; 2] = [Self::User, Self::Final];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Final => "final",
-        }
+named! {
+    /// The reason why nothing can be done for a subscription.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Blocked {
+        /// The user must connect the account again.
+        User = "user",
+        /// The service has refused for good.
+        Final = "final",
     }
 }
 
@@ -141,7 +116,7 @@ impl Subscription {
     ///
     /// # Errors
     /// Fails if the operating system provides no random numbers.
-    pub fn new_id() -> Result<String, StoreError> {
+    pub fn new_id() -> Stored<String> {
         random_id("sub_")
     }
 
@@ -225,9 +200,8 @@ pub struct StoredPush {
 }
 
 impl FromRow for Subscription {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        let number =
-            |row: &mut Row| -> Result<u32, StoreError> { Ok(u32::try_from(row.read::<i64>()?).unwrap_or(u32::MAX)) };
+    fn from_row(row: &mut Row) -> Stored<Self> {
+        let number = |row: &mut Row| -> Stored<u32> { Ok(u32::try_from(row.read::<i64>()?).unwrap_or(u32::MAX)) };
         Ok(Self {
             id: row.read()?,
             tenant: row.read()?,

@@ -1,8 +1,9 @@
 //! Listing tenants.
 
-use database::value::{FromRow, Row, values};
+use database::value::values;
 
-use crate::{Store, StoreError};
+use crate::records::record;
+use crate::{Store, Stored};
 
 /// The largest number that a count shows. Counting more rows would make a page slow.
 pub const MAX_COUNT: u64 = 1_000;
@@ -24,10 +25,7 @@ pub struct Tenant {
 
 impl Store {
     /// Returns a page of tenants in the order of their names, after the tenant `after`.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn tenants(&self, after: &str, limit: u32) -> Result<Vec<Tenant>, StoreError> {
+    pub async fn tenants(&self, after: &str, limit: u32) -> Stored<Vec<Tenant>> {
         let after = after.to_owned();
         self.database
             .read(move |connection| {
@@ -63,14 +61,6 @@ impl Store {
     }
 }
 
-impl FromRow for Tenant {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            name: row.read()?,
-            keys: row.read()?,
-            integrations: row.read()?,
-            jobs_pending: row.read()?,
-            oauth_clients: row.read()?,
-        })
-    }
+record! {
+    Tenant: name, keys, integrations, jobs_pending, oauth_clients
 }

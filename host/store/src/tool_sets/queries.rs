@@ -5,7 +5,7 @@ use database::value::values;
 
 use super::{NewToolSet, StoredToolSet};
 use crate::audit::{self, Acting, AuditAction};
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, Stored};
 
 /// Tool sets of one tenant. Without the limit, one tenant could fill the database.
 const MAX_SETS: u64 = 1_000;
@@ -18,7 +18,7 @@ impl Store {
     /// # Errors
     /// Fails with [`StoreError::Duplicate`] if the tenant has one of this name, with
     /// [`StoreError::TooManyToolSets`] if it has too many, or if the database does not answer.
-    pub async fn add_tool_set(&self, new: NewToolSet) -> Result<StoredToolSet, StoreError> {
+    pub async fn add_tool_set(&self, new: NewToolSet) -> Stored<StoredToolSet> {
         let (by, quota) = (Acting::current(), self.quota);
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -43,20 +43,14 @@ impl Store {
     }
 
     /// Returns the tool set of a tenant with this name.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn tool_set(&self, tenant: &str, name: &str) -> Result<Option<StoredToolSet>, StoreError> {
+    pub async fn tool_set(&self, tenant: &str, name: &str) -> Stored<Option<StoredToolSet>> {
         let [tenant, name] = [tenant, name].map(str::to_owned);
         self.database.read(move |connection| find(connection, &tenant, &name)).await
     }
 
     /// Returns a page of the tool sets of a tenant in the order of their names, after the name
     /// `after`.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn tool_sets(&self, tenant: &str, after: &str, limit: u32) -> Result<Vec<StoredToolSet>, StoreError> {
+    pub async fn tool_sets(&self, tenant: &str, after: &str, limit: u32) -> Stored<Vec<StoredToolSet>> {
         let [tenant, after] = [tenant, after].map(str::to_owned);
         self.database
             .read(move |connection| {
@@ -69,10 +63,7 @@ impl Store {
     }
 
     /// Deletes a tool set of a tenant. Returns `false` if there is none of this name.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn delete_tool_set(&self, tenant: &str, name: &str) -> Result<bool, StoreError> {
+    pub async fn delete_tool_set(&self, tenant: &str, name: &str) -> Stored<bool> {
         let [tenant, name] = [tenant, name].map(str::to_owned);
         let by = Acting::current();
         self.database
@@ -88,7 +79,7 @@ impl Store {
     }
 }
 
-fn find(connection: &mut dyn Connection, tenant: &str, name: &str) -> Result<Option<StoredToolSet>, StoreError> {
+fn find(connection: &mut dyn Connection, tenant: &str, name: &str) -> Stored<Option<StoredToolSet>> {
     connection
         .optional(&format!("SELECT {COLUMNS} FROM tool_sets WHERE tenant = $1 AND name = $2"), values![tenant, name])
 }

@@ -2,9 +2,7 @@
 
 use std::time::SystemTime;
 
-use database::value::{FromRow, Row};
-
-use crate::StoreError;
+use crate::records::record;
 
 /// A tool set to add.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +28,6 @@ pub struct StoredToolSet {
     pub created_at: SystemTime,
 }
 
-impl FromRow for StoredToolSet {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self { name: row.read()?, definition: row.read()?, created_by: row.read()?, created_at: row.read()? })
-    }
+record! {
+    StoredToolSet: name, definition, created_by, created_at
 }

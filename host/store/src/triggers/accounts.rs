@@ -2,19 +2,17 @@
 //! transaction of the change.
 
 use database::connection::Durability;
-use database::value::{FromRow, Row, values};
+use database::value::values;
 use vault::Vault;
 
 use super::events::insert_events;
 use super::types::{IntegrationChange, NewEvent};
-use crate::{Store, StoreError};
+use crate::records::record;
+use crate::{Store, Stored};
 
 impl Store {
     /// Returns changes of accounts that no event was made of, the oldest first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn integration_changes(&self, limit: u32) -> Result<Vec<IntegrationChange>, StoreError> {
+    pub async fn integration_changes(&self, limit: u32) -> Stored<Vec<IntegrationChange>> {
         self.database
             .read(move |connection| {
                 connection.all(
@@ -28,15 +26,7 @@ impl Store {
 
     /// Stores the events of a change, and forgets it. An event that is known is not stored again,
     /// so it does no harm if two gateways do this.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn end_integration_change(
-        &self,
-        vault: &Vault,
-        number: i64,
-        events: Vec<NewEvent>,
-    ) -> Result<u64, StoreError> {
+    pub async fn end_integration_change(&self, vault: &Vault, number: i64, events: Vec<NewEvent>) -> Stored<u64> {
         let vault = vault.clone();
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -47,15 +37,6 @@ impl Store {
     }
 }
 
-impl FromRow for IntegrationChange {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            number: row.read()?,
-            tenant: row.read()?,
-            subject: row.read()?,
-            connector: row.read()?,
-            user_identifier: row.read()?,
-            kind: row.read()?,
-        })
-    }
+record! {
+    IntegrationChange: number, tenant, subject, connector, user_identifier, kind
 }

@@ -10,7 +10,7 @@ use vault::Vault;
 use super::types::{EventDelivery, NewEvent, StoredEvent, Trigger};
 use crate::audit::{self, Acting, AuditAction};
 use crate::webhooks::{delete_body, insert_deliveries};
-use crate::{NewDelivery, Payload, Store, StoreError, WebhookSource};
+use crate::{NewDelivery, Payload, Store, StoreError, Stored, WebhookSource};
 
 /// Events that one transaction deletes, so that it does not delay other writes.
 const SWEEP_BATCH: u32 = 200;
@@ -23,10 +23,7 @@ pub(super) const COLUMNS: &str = "id, trigger_id, sequence, received_at, data_ke
 impl Store {
     /// Stores events that no request of a service has brought, such as events of the gateway
     /// itself. Returns the number of those that were new.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn add_events(&self, vault: &Vault, events: Vec<NewEvent>) -> Result<u64, StoreError> {
+    pub async fn add_events(&self, vault: &Vault, events: Vec<NewEvent>) -> Stored<u64> {
         let vault = vault.clone();
         self.database
             .write(Durability::PowerLoss, move |connection| insert_events(connection, &vault, &events, &[]))
@@ -35,15 +32,7 @@ impl Store {
 
     /// Returns the events of a trigger after a number, the oldest first, and `true` if older ones
     /// after this number are no longer kept.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn events_of(
-        &self,
-        trigger: &str,
-        after: i64,
-        limit: u32,
-    ) -> Result<(Vec<StoredEvent>, bool), StoreError> {
+    pub async fn events_of(&self, trigger: &str, after: i64, limit: u32) -> Stored<(Vec<StoredEvent>, bool)> {
         let trigger = trigger.to_owned();
         self.database.read(move |connection| {
             let events: Vec<StoredEvent> = connection.all(
@@ -63,15 +52,7 @@ impl Store {
     }
 
     /// Returns the events of a trigger that were stored since a time, the oldest first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn events_since(
-        &self,
-        trigger: &str,
-        since: SystemTime,
-        limit: u32,
-    ) -> Result<Vec<StoredEvent>, StoreError> {
+    pub async fn events_since(&self, trigger: &str, since: SystemTime, limit: u32) -> Stored<Vec<StoredEvent>> {
         let trigger = trigger.to_owned();
         self.database
             .read(move |connection| {
@@ -87,10 +68,7 @@ impl Store {
     }
 
     /// Returns the number of the last event of a trigger.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn last_sequence(&self, trigger: &str) -> Result<i64, StoreError> {
+    pub async fn last_sequence(&self, trigger: &str) -> Stored<i64> {
         let trigger = trigger.to_owned();
         self.database
             .read(move |connection| {
@@ -102,10 +80,7 @@ impl Store {
     }
 
     /// Returns an event of a trigger that is still kept.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn event(&self, trigger: &str, id: &str) -> Result<Option<StoredEvent>, StoreError> {
+    pub async fn event(&self, trigger: &str, id: &str) -> Stored<Option<StoredEvent>> {
         let (trigger, id) = (trigger.to_owned(), id.to_owned());
         self.database
             .read(move |connection| {
@@ -120,15 +95,7 @@ impl Store {
     }
 
     /// Sends events once more, with the same ids and these bodies. Returns their number.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn replay_events(
-        &self,
-        vault: &Vault,
-        trigger: &Trigger,
-        events: Vec<EventWebhooks>,
-    ) -> Result<u64, StoreError> {
+    pub async fn replay_events(&self, vault: &Vault, trigger: &Trigger, events: Vec<EventWebhooks>) -> Stored<u64> {
         let (vault, trigger, by) = (vault.clone(), trigger.clone(), Acting::current());
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -145,10 +112,7 @@ impl Store {
     }
 
     /// Deletes bodies that are no longer kept, and events that no one needs to know any more.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn sweep_events(&self) -> Result<(), StoreError> {
+    pub async fn sweep_events(&self) -> Stored<()> {
         let statements = [
             "UPDATE trigger_events SET data_key = NULL, body = NULL WHERE id IN
                  (SELECT id FROM trigger_events WHERE kept_until <= now_ms() AND data_key IS NOT NULL LIMIT $1)",
@@ -173,7 +137,7 @@ pub(crate) fn insert_events(
     vault: &Vault,
     events: &[NewEvent],
     held: &[String],
-) -> Result<u64, StoreError> {
+) -> Stored<u64> {
     let mut ordered: Vec<&NewEvent> = events.iter().collect();
     // Each transaction locks triggers in the same order. The events of one keep theirs.
     ordered.sort_by(|one, other| one.trigger.cmp(&other.trigger));
@@ -226,7 +190,7 @@ pub(crate) fn insert_events(
 }
 
 /// Returns `true` if the event is stored, or was stored and is not forgotten.
-pub(crate) fn is_known(connection: &mut dyn Connection, event: &str) -> Result<bool, StoreError> {
+pub(crate) fn is_known(connection: &mut dyn Connection, event: &str) -> Stored<bool> {
     connection.one("SELECT EXISTS (SELECT 1 FROM trigger_events WHERE id = $1)", values![event])
 }
 
@@ -238,7 +202,7 @@ pub(super) fn insert_webhooks(
     event: &str,
     deliveries: &[EventDelivery],
     body: &[u8],
-) -> Result<(), StoreError> {
+) -> Stored<()> {
     if deliveries.is_empty() {
         return Ok(());
     }
@@ -268,7 +232,7 @@ pub(super) fn insert_webhooks(
     insert_deliveries(connection, &webhooks)
 }
 
-pub(super) fn delete_delivery(connection: &mut dyn Connection, webhook_id: &str) -> Result<(), StoreError> {
+pub(super) fn delete_delivery(connection: &mut dyn Connection, webhook_id: &str) -> Stored<()> {
     let payload: Option<Option<String>> = connection
         .optional("DELETE FROM webhook_deliveries WHERE webhook_id = $1 RETURNING payload_id", values![webhook_id])?;
     match payload.flatten() {

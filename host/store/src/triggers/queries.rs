@@ -15,7 +15,7 @@ use crate::agent_triggers::{AgentPart, insert_part};
 use crate::audit::{self, Acting, AuditAction};
 use crate::integrations::text_of_labels;
 use crate::subscriptions::NewSubscription;
-use crate::{Labels, Store, StoreError};
+use crate::{Labels, Store, StoreError, Stored};
 
 /// Time in which a subscription without triggers is left to the one who has deleted its last
 /// trigger.
@@ -45,7 +45,7 @@ impl Store {
         new: NewTrigger,
         subscription: Option<NewSubscription>,
         limit: u64,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Stored<Option<String>> {
         let (by, quota) = (Acting::current(), self.quota);
         self.database.write(Durability::PowerLoss, move |connection| {
             quota.check(connection, &new.tenant)?;
@@ -90,19 +90,13 @@ impl Store {
     }
 
     /// Returns a trigger.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn trigger(&self, id: &str) -> Result<Option<Trigger>, StoreError> {
+    pub async fn trigger(&self, id: &str) -> Stored<Option<Trigger>> {
         let id = id.to_owned();
         self.database.read(move |connection| find(connection, &id)).await
     }
 
     /// Returns a page of triggers, the newest first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn triggers(&self, filter: TriggerFilter) -> Result<Vec<Trigger>, StoreError> {
+    pub async fn triggers(&self, filter: TriggerFilter) -> Stored<Vec<Trigger>> {
         self.database
             .read(move |connection| {
                 let TriggerFilter { tenant, subject, connector, kind, user_identifier, labels, before, limit } = filter;
@@ -135,10 +129,7 @@ impl Store {
     }
 
     /// Returns the triggers of a subscription, the oldest first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn triggers_of(&self, subscription: &str) -> Result<Vec<Trigger>, StoreError> {
+    pub async fn triggers_of(&self, subscription: &str) -> Stored<Vec<Trigger>> {
         let subscription = subscription.to_owned();
         self.database
             .read(move |connection| {
@@ -153,16 +144,13 @@ impl Store {
     /// Changes a trigger. Its cursor and its subscription stay. `waiting` has the webhooks of
     /// events that were kept while it was paused, by their ids; they are sent if it continues.
     /// Returns `None` if there is no such trigger.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
     pub async fn change_trigger(
         &self,
         id: &str,
         change: TriggerChange,
         waiting: Vec<EventWebhooks>,
         vault: &vault::Vault,
-    ) -> Result<Option<Trigger>, StoreError> {
+    ) -> Stored<Option<Trigger>> {
         let (id, by, vault) = (id.to_owned(), Acting::current(), vault.clone());
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -205,10 +193,7 @@ impl Store {
 
     /// Notes that the receivers of a trigger were told that it is degraded, or that it is no
     /// longer. Returns `false` if that was noted before, or if it is paused.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn tell_degraded(&self, trigger: &str, is_degraded: bool) -> Result<bool, StoreError> {
+    pub async fn tell_degraded(&self, trigger: &str, is_degraded: bool) -> Stored<bool> {
         let trigger = trigger.to_owned();
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -223,19 +208,13 @@ impl Store {
 
     /// Deletes a trigger with its events. Its webhooks that are not delivered yet are not sent.
     /// Returns `None` if there is no such trigger.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn remove_trigger(&self, id: &str) -> Result<Option<Removed>, StoreError> {
+    pub async fn remove_trigger(&self, id: &str) -> Stored<Option<Removed>> {
         let (id, by) = (id.to_owned(), Acting::current());
         self.database.write(Durability::PowerLoss, move |connection| remove(connection, &by, &id, END_DELAY)).await
     }
 
     /// Notes in the audit what was done with a trigger.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn audit_trigger(&self, action: AuditAction, id: &str, tenant: &str) -> Result<(), StoreError> {
+    pub async fn audit_trigger(&self, action: AuditAction, id: &str, tenant: &str) -> Stored<()> {
         let (id, tenant, by) = (id.to_owned(), tenant.to_owned(), Acting::current());
         self.database
             .write(Durability::PowerLoss, move |connection| audit::note(connection, &by, action, &id, &tenant, ""))
@@ -249,7 +228,7 @@ pub(crate) fn settle(
     subscription: &str,
     state: TriggerState,
     reason: Option<&str>,
-) -> Result<(), StoreError> {
+) -> Stored<()> {
     connection.execute(
         "UPDATE triggers SET state = $1, reason = $2 WHERE subscription = $3 AND state IN ('pending', 'live')
              AND (state <> $1 OR COALESCE(reason, '') <> COALESCE($2, ''))",
@@ -258,7 +237,7 @@ pub(crate) fn settle(
     Ok(())
 }
 
-pub(crate) fn find(connection: &mut dyn Connection, id: &str) -> Result<Option<Trigger>, StoreError> {
+pub(crate) fn find(connection: &mut dyn Connection, id: &str) -> Stored<Option<Trigger>> {
     connection.optional(&format!("SELECT {} FROM triggers WHERE id = $1", all_columns()), values![id])
 }
 
@@ -269,7 +248,7 @@ pub(crate) fn remove(
     by: &Acting,
     id: &str,
     left_for: Duration,
-) -> Result<Option<Removed>, StoreError> {
+) -> Stored<Option<Removed>> {
     let Some(trigger) = find(connection, id)? else { return Ok(None) };
     unqueue_pending_events(connection, id)?;
     connection.execute("DELETE FROM triggers WHERE id = $1", values![id])?;
@@ -300,7 +279,7 @@ pub(super) fn set_state(
     id: &str,
     state: TriggerState,
     reason: Option<&str>,
-) -> Result<(), StoreError> {
+) -> Stored<()> {
     connection.execute(
         "UPDATE triggers SET state = $1, reason = $2, failing_since = NULL WHERE id = $3",
         values![state.name(), reason, id],
@@ -308,7 +287,7 @@ pub(super) fn set_state(
     Ok(())
 }
 
-fn wake(connection: &mut dyn Connection, subscription: Option<&str>) -> Result<(), StoreError> {
+fn wake(connection: &mut dyn Connection, subscription: Option<&str>) -> Stored<()> {
     if let Some(subscription) = subscription {
         connection.execute(
             "UPDATE subscriptions SET due_at = now_ms(), rung = rung + 1 WHERE id = $1",
@@ -319,11 +298,7 @@ fn wake(connection: &mut dyn Connection, subscription: Option<&str>) -> Result<(
 }
 
 /// The id of the subscription of a new trigger.
-fn find_or_insert(
-    connection: &mut dyn Connection,
-    new: &NewTrigger,
-    subscription: NewSubscription,
-) -> Result<String, StoreError> {
+fn find_or_insert(connection: &mut dyn Connection, new: &NewTrigger, subscription: NewSubscription) -> Stored<String> {
     let NewSubscription { id, covers, inbox, address, route, secret } = subscription;
     let covers = sha256_hex(covers.as_bytes());
     // The update locks the row against the deletion of a subscription whose last trigger has gone.

@@ -9,7 +9,7 @@ use database::value::values;
 use super::queries::set_state;
 use super::types::TriggerState;
 use super::waiting::unqueue_pending_events;
-use crate::StoreError;
+use crate::Stored;
 
 /// A trigger is disabled once its receivers have failed for this time, without one that succeeded.
 const MAX_FAILING: Duration = Duration::from_secs(5 * 24 * 3600);
@@ -27,11 +27,7 @@ pub(crate) enum AttemptOfEvent {
 
 /// Notes an attempt at a trigger. A receiver that wants no more pauses it, and receivers that fail
 /// for days end it. Its events stay in both cases.
-pub(crate) fn note_attempt(
-    connection: &mut dyn Connection,
-    trigger: &str,
-    result: AttemptOfEvent,
-) -> Result<(), StoreError> {
+pub(crate) fn note_attempt(connection: &mut dyn Connection, trigger: &str, result: AttemptOfEvent) -> Stored<()> {
     match result {
         AttemptOfEvent::Received => {
             connection.execute(

@@ -4,17 +4,17 @@ use std::time::{Duration, SystemTime};
 
 use database::digest::sha256_hex;
 use database::id::random_id;
-use database::value::{FromRow, FromValue, Row, Value};
 
 use crate::agent_triggers::{AgentPart, NewAgentPart};
 use crate::integrations::{Labels, read_labels, read_sealed};
-use crate::{NewDelivery, Sealed, StoreError};
+use crate::records::{named, record};
+use crate::{NewDelivery, Sealed, StoreError, Stored};
 
 /// Makes the id of a new trigger.
 ///
 /// # Errors
 /// Fails if the operating system provides no random numbers.
-pub fn new_trigger_id() -> Result<String, StoreError> {
+pub fn new_trigger_id() -> Stored<String> {
     random_id("trg_")
 }
 
@@ -25,37 +25,18 @@ pub fn event_id(trigger: &str, source: &str, occurrence: &str) -> String {
     format!("evt_{}", hash.get(..32).unwrap_or_default())
 }
 
-/// The state of a trigger that is stored. What else is known of it follows from its subscription.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TriggerState {
-    /// Its subscription was not made yet.
-    Pending,
-    /// It works, or would if its subscription did.
-    Live,
-    /// Its events are kept, and not delivered.
-    Paused,
-    /// It has ended for good.
-    Failed,
-}
-
-impl TriggerState {
-    const ALL: [Self; 4] = [Self::Pending, Self::Live, Self::Paused, Self::Failed];
-
-    /// The name in the database.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Live => "live",
-            Self::Paused => "paused",
-            Self::Failed => "failed",
-        }
-    }
-}
-
-impl FromValue for TriggerState {
-    fn from_value(value: Value) -> Option<Self> {
-        let name = String::from_value(value)?;
-        Self::ALL.into_iter().find(|state| state.name() == name)
+named! {
+    /// The state of a trigger that is stored. What else is known of it follows from its subscription.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum TriggerState {
+        /// Its subscription was not made yet.
+        Pending = "pending",
+        /// It works, or would if its subscription did.
+        Live = "live",
+        /// Its events are kept, and not delivered.
+        Paused = "paused",
+        /// It has ended for good.
+        Failed = "failed",
     }
 }
 
@@ -226,38 +207,15 @@ impl StoredEvent {
     }
 }
 
-impl FromRow for Trigger {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.read()?,
-            tenant: row.read()?,
-            subject: row.read()?,
-            connector: row.read()?,
-            kind: row.read()?,
-            user_identifier: row.read()?,
-            subscription: row.read()?,
-            definition: Sealed { key_id: row.read()?, bytes: row.read()? },
-            labels: read_labels(row)?,
-            poll_s: row.read::<Option<i64>>()?.and_then(|seconds| u32::try_from(seconds).ok()),
-            state: row.read()?,
-            reason: row.read()?,
-            last_event_at: row.read()?,
-            told_degraded: row.read()?,
-            created_at: row.read()?,
-            pending_deliveries: u64::try_from(row.read::<i64>()?).unwrap_or_default(),
-            agent: AgentPart::read(row)?,
-        })
-    }
+record! {
+    row => Trigger: id, tenant, subject, connector, kind, user_identifier, subscription, definition,
+        labels = read_labels(row)?,
+        poll_s = row.read::<Option<i64>>()?.and_then(|seconds| u32::try_from(seconds).ok()), state, reason,
+        last_event_at, told_degraded, created_at,
+        pending_deliveries = u64::try_from(row.read::<i64>()?).unwrap_or_default(), agent = AgentPart::read(row)?
 }
 
-impl FromRow for StoredEvent {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.read()?,
-            trigger: row.read()?,
-            sequence: row.read()?,
-            received_at: row.read()?,
-            body: read_sealed(row)?.ok_or(StoreError::Unexpected("an event has no body"))?,
-        })
-    }
+record! {
+    row => StoredEvent: id, trigger, sequence, received_at,
+        body = read_sealed(row)?.ok_or(StoreError::Unexpected("an event has no body"))?
 }

@@ -11,23 +11,17 @@ use super::events::{COLUMNS, EventWebhooks, delete_delivery, insert_events, inse
 use super::queries::all_columns;
 use super::types::{NewEvent, StoredEvent, Trigger};
 use crate::stored_bytes::Quota;
-use crate::{Store, StoreError, StoredPush};
+use crate::{Store, StoreError, Stored, StoredPush};
 
 impl Store {
     /// Returns the number of a tenant's webhooks about events that are not delivered yet.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn pending_events(&self, tenant: &str) -> Result<u64, StoreError> {
+    pub async fn pending_events(&self, tenant: &str) -> Stored<u64> {
         let tenant = tenant.to_owned();
         self.database.read(move |connection| pending_of(connection, &tenant)).await
     }
 
     /// Returns the events of a trigger whose webhooks wait, the oldest first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn waiting_events(&self, trigger: &str, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
+    pub async fn waiting_events(&self, trigger: &str, limit: u32) -> Stored<Vec<StoredEvent>> {
         let trigger = trigger.to_owned();
         self.database
             .read(move |connection| {
@@ -44,10 +38,7 @@ impl Store {
 
     /// Returns triggers whose events have waited until their tenant has fewer than `max_pending`
     /// webhooks about events that are not delivered.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn triggers_with_backlog(&self, max_pending: u64, limit: u32) -> Result<Vec<Trigger>, StoreError> {
+    pub async fn triggers_with_backlog(&self, max_pending: u64, limit: u32) -> Stored<Vec<Trigger>> {
         self.database.read(move |connection| {
             let tenants: Vec<String> = connection
                 .all("SELECT DISTINCT tenant FROM triggers WHERE has_backlog AND state = 'live'", &[])?;
@@ -69,15 +60,7 @@ impl Store {
     }
 
     /// Stores webhooks of events that have waited, unless the trigger was paused since.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn queue_backlog(
-        &self,
-        vault: &Vault,
-        trigger: &Trigger,
-        waiting: Vec<EventWebhooks>,
-    ) -> Result<(), StoreError> {
+    pub async fn queue_backlog(&self, vault: &Vault, trigger: &Trigger, waiting: Vec<EventWebhooks>) -> Stored<()> {
         let (vault, trigger) = (vault.clone(), trigger.clone());
         self.database.write(Durability::PowerLoss, move |connection| {
             let is_live = connection.execute(
@@ -99,7 +82,7 @@ impl Store {
     }
 }
 
-fn pending_of(connection: &mut dyn Connection, tenant: &str) -> Result<u64, StoreError> {
+fn pending_of(connection: &mut dyn Connection, tenant: &str) -> Stored<u64> {
     connection.one(
         "SELECT count(*) FROM webhook_deliveries WHERE tenant = $1 AND status = 'pending' AND trigger_id IS NOT NULL",
         values![tenant],
@@ -114,7 +97,7 @@ pub(crate) fn insert_told_events(
     vault: &Vault,
     events: Vec<NewEvent>,
     room: (Quota, u64),
-) -> Result<StoredPush, StoreError> {
+) -> Stored<StoredPush> {
     let (quota, max_pending) = room;
     let (mut full, mut held) = (Vec::new(), Vec::new());
     for tenant in events.iter().map(|event| &event.tenant).collect::<BTreeSet<_>>() {
@@ -136,7 +119,7 @@ pub(crate) fn insert_told_events(
 }
 
 /// Takes back the webhooks of a trigger that were not delivered yet. Its events wait.
-pub(super) fn unqueue_pending_events(connection: &mut dyn Connection, trigger: &str) -> Result<(), StoreError> {
+pub(super) fn unqueue_pending_events(connection: &mut dyn Connection, trigger: &str) -> Stored<()> {
     let pending: Vec<(String, Option<String>)> = connection.all(
         "SELECT webhook_id, message_id FROM webhook_deliveries WHERE trigger_id = $1 AND status = 'pending'",
         values![trigger],
@@ -154,7 +137,7 @@ pub(super) fn queue_waiting_events(
     vault: &Vault,
     trigger: &Trigger,
     waiting: &[EventWebhooks],
-) -> Result<(), StoreError> {
+) -> Stored<()> {
     for (event, deliveries, body) in waiting {
         let queued = connection.execute(
             "UPDATE trigger_events SET queued = $1 WHERE id = $2 AND queued = $3",

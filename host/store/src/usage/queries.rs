@@ -8,7 +8,7 @@ use database::value::{FromRow, Row, Value, values};
 
 use super::types::{OPERATIONS, SUBJECTS};
 use super::{NewUsageBatch, UsageCounts, UsageFilter, UsageKey, UsageRow};
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 /// Time for which the id of a batch is kept. A gateway that reaches the database again after a
 /// longer time may add its last batch twice.
@@ -32,7 +32,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer. The counts may have been added then.
-    pub async fn add_usage(&self, batch: NewUsageBatch) -> Result<(), StoreError> {
+    pub async fn add_usage(&self, batch: NewUsageBatch) -> Stored<()> {
         self.database
             .write(Durability::ProcessKill, move |connection| {
                 let added = connection.execute(
@@ -59,10 +59,7 @@ impl Store {
     }
 
     /// Returns a page of usage: the newest day first, and the names of a day in their order.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn usage(&self, filter: UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
+    pub async fn usage(&self, filter: UsageFilter) -> Stored<Vec<UsageRow>> {
         let (statement, values) = list_statement(&filter);
         let columns = filter.by.columns().len();
         self.database
@@ -75,10 +72,7 @@ impl Store {
 
     /// Deletes the usage of days that ended longer ago than `keep`, and adds up what sessions have
     /// counted.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn sweep_usage(&self, keep: Duration) -> Result<(), StoreError> {
+    pub async fn sweep_usage(&self, keep: Duration) -> Stored<()> {
         for (table, key) in [(OPERATIONS, OPERATION_KEY), (SUBJECTS, SUBJECT_KEY)] {
             let deleting = format!(
                 "DELETE FROM {table} WHERE ({key}, part) IN
@@ -101,13 +95,7 @@ impl Store {
 }
 
 /// Adds counts to the row of a key.
-fn add(
-    connection: &mut dyn Connection,
-    table: &str,
-    day: u32,
-    names: Vec<Value>,
-    counts: &UsageCounts,
-) -> Result<(), StoreError> {
+fn add(connection: &mut dyn Connection, table: &str, day: u32, names: Vec<Value>, counts: &UsageCounts) -> Stored<()> {
     let key = if table == OPERATIONS { OPERATION_KEY } else { SUBJECT_KEY };
     let counts = [
         counts.calls,
@@ -137,7 +125,7 @@ fn add(
 }
 
 /// Adds up what sessions have counted, in part 0. Returns the number of rows that were added.
-fn fold(connection: &mut dyn Connection, table: &'static str, key: &'static str) -> Result<usize, StoreError> {
+fn fold(connection: &mut dyn Connection, table: &'static str, key: &'static str) -> Stored<usize> {
     let names = key.split(", ").count() - 1;
     let select = format!(
         "SELECT part, day, {}, {} FROM {table} WHERE part <> 0 ORDER BY {key}, part LIMIT $1 {}",
@@ -191,7 +179,7 @@ fn list_statement(filter: &UsageFilter) -> (String, Vec<Value>) {
 }
 
 /// Reads a day, names and counts.
-fn read_row(row: &mut Row, names: usize) -> Result<UsageRow, StoreError> {
+fn read_row(row: &mut Row, names: usize) -> Stored<UsageRow> {
     let day: i64 = row.read()?;
     let names = (0..names).map(|_| row.read()).collect::<Result<_, _>>()?;
     Ok(UsageRow { day: u32::try_from(day).unwrap_or_default(), names, counts: UsageCounts::from_row(row)? })

@@ -3,9 +3,9 @@
 use std::ops::AddAssign;
 
 use database::id::random_id;
-use database::value::{FromRow, Row};
 
-use crate::StoreError;
+use crate::Stored;
+use crate::records::{named, record};
 
 /// The counts of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,18 +38,8 @@ impl AddAssign for UsageCounts {
     }
 }
 
-impl FromRow for UsageCounts {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            calls: row.read()?,
-            failed: row.read()?,
-            upstream_requests: row.read()?,
-            bytes_in: row.read()?,
-            bytes_out: row.read()?,
-            jobs: row.read()?,
-            events: row.read()?,
-        })
-    }
+record! {
+    UsageCounts: calls, failed, upstream_requests, bytes_in, bytes_out, jobs, events
 }
 
 /// The operation or the user that a count belongs to.
@@ -70,7 +60,7 @@ pub enum UsageKey {
 ///
 /// # Errors
 /// Fails if the operating system provides no random numbers.
-pub fn new_usage_batch_id() -> Result<String, StoreError> {
+pub fn new_usage_batch_id() -> Stored<String> {
     random_id("usg_")
 }
 
@@ -84,34 +74,23 @@ pub struct NewUsageBatch {
     pub counts: Vec<(u32, String, UsageKey, UsageCounts)>,
 }
 
-/// The members by which a list has rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UsageBy {
-    /// A row for each tenant.
-    #[default]
-    Tenant,
-    /// A row for each connector of a tenant.
-    Connector,
-    /// A row for each operation of a tenant.
-    Operation,
-    /// A row for each user of a tenant.
-    Subject,
+named! {
+    /// The members by which a list has rows.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum UsageBy {
+        /// A row for each tenant.
+        #[default]
+        Tenant = "tenant",
+        /// A row for each connector of a tenant.
+        Connector = "connector",
+        /// A row for each operation of a tenant.
+        Operation = "operation",
+        /// A row for each user of a tenant.
+        Subject = "subject",
+    }
 }
 
 impl UsageBy {
-    /// All of them, in the order in which people see them.
-    pub const ALL: [Self; 4] = [Self::Tenant, Self::Connector, Self::Operation, Self::Subject];
-
-    /// The name in queries.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tenant => "tenant",
-            Self::Connector => "connector",
-            Self::Operation => "operation",
-            Self::Subject => "subject",
-        }
-    }
-
     /// The columns by which rows are added up, after the day.
     pub(super) const fn columns(self) -> &'static [&'static str] {
         match self {

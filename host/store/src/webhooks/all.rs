@@ -8,7 +8,7 @@ use super::deliveries::COLUMNS;
 use super::{AnyDelivery, AnyDeliveryFilter, Delivery, DeliveryStatus, Resent, UrlFilter, WebhookSource};
 use crate::audit::{self, Acting, AuditAction};
 use crate::integrations::read_sealed;
-use crate::{Store, StoreError};
+use crate::{Store, Stored};
 
 /// The columns of an [`AnyDelivery`] after those of its [`Delivery`], in the order in which they
 /// are read.
@@ -17,10 +17,7 @@ pub(super) const MORE_COLUMNS: &str =
 
 impl Store {
     /// Returns a page of the deliveries of all tenants, the newest first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn all_deliveries(&self, filter: AnyDeliveryFilter) -> Result<Vec<AnyDelivery>, StoreError> {
+    pub async fn all_deliveries(&self, filter: AnyDeliveryFilter) -> Stored<Vec<AnyDelivery>> {
         self.database
             .read(move |connection| {
                 let AnyDeliveryFilter { id, status, tenant, url, before, limit } = filter;
@@ -50,10 +47,7 @@ impl Store {
     }
 
     /// Makes a delivery due now. If it had ended, it is attempted once more, with the same id.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn resend_delivery(&self, webhook_id: &str) -> Result<Resent, StoreError> {
+    pub async fn resend_delivery(&self, webhook_id: &str) -> Stored<Resent> {
         let (webhook_id, by) = (webhook_id.to_owned(), Acting::current());
         self.database.write(Durability::PowerLoss, move |connection| {
             let found = "UPDATE webhook_deliveries
@@ -70,14 +64,14 @@ impl Store {
 }
 
 /// The reason why a delivery cannot be sent once more.
-fn not_sent(connection: &mut dyn Connection, webhook_id: &str) -> Result<Resent, StoreError> {
+fn not_sent(connection: &mut dyn Connection, webhook_id: &str) -> Stored<Resent> {
     let is_known: bool = connection
         .one("SELECT EXISTS (SELECT 1 FROM webhook_deliveries WHERE webhook_id = $1)", values![webhook_id])?;
     Ok(if is_known { Resent::NotKept } else { Resent::Unknown })
 }
 
 impl FromRow for AnyDelivery {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+    fn from_row(row: &mut Row) -> Stored<Self> {
         let delivery = Delivery::from_row(row)?;
         let tenant = row.read()?;
         let source = WebhookSource::read(row)?;

@@ -2,12 +2,13 @@
 
 use database::connection::{Connection, Durability};
 use database::time::millis;
-use database::value::{FromRow, Row, values};
+use database::value::values;
 
 use super::all::MORE_COLUMNS;
 use super::types::Attempts;
 use super::{AnyDelivery, Delivery, NewDelivery, Payload};
-use crate::{Store, StoreError};
+use crate::records::record;
+use crate::{Store, Stored};
 
 /// URLs and bodies that one transaction deletes, so that it does not delay other writes.
 const SWEEP_BATCH: usize = 200;
@@ -17,19 +18,13 @@ pub(super) const COLUMNS: &str = "webhook_id, status, attempts";
 
 impl Store {
     /// Stores deliveries, to be attempted immediately.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn add_deliveries(&self, deliveries: Vec<NewDelivery>) -> Result<(), StoreError> {
+    pub async fn add_deliveries(&self, deliveries: Vec<NewDelivery>) -> Stored<()> {
         self.database.write(Durability::PowerLoss, move |connection| insert_deliveries(connection, &deliveries)).await
     }
 
     /// Stores a delivery, to be attempted immediately. Returns `false` and stores nothing if its id
     /// is already stored.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn add_delivery_once(&self, delivery: NewDelivery) -> Result<bool, StoreError> {
+    pub async fn add_delivery_once(&self, delivery: NewDelivery) -> Stored<bool> {
         self.database
             .write(Durability::PowerLoss, move |connection| {
                 connection.lock(&format!("webhook delivery\0{}", delivery.webhook_id))?;
@@ -46,10 +41,7 @@ impl Store {
     }
 
     /// Returns the deliveries of an event, in the order of their ids.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn deliveries_of_event(&self, event: &str) -> Result<Vec<AnyDelivery>, StoreError> {
+    pub async fn deliveries_of_event(&self, event: &str) -> Stored<Vec<AnyDelivery>> {
         let event = event.to_owned();
         self.database
             .read(move |connection| {
@@ -64,10 +56,7 @@ impl Store {
     }
 
     /// Returns the deliveries about the end of a job, in the order of their ids.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn deliveries_of(&self, job_id: &str) -> Result<Vec<Delivery>, StoreError> {
+    pub async fn deliveries_of(&self, job_id: &str) -> Stored<Vec<Delivery>> {
         let job_id = job_id.to_owned();
         self.database
             .read(move |connection| {
@@ -82,10 +71,7 @@ impl Store {
     /// Deletes the URLs and bodies of deliveries that have ended and that are no longer kept, the
     /// records of deliveries that have expired, and secrets that have expired. Returns the number
     /// of records and secrets.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn sweep_webhooks(&self) -> Result<u64, StoreError> {
+    pub async fn sweep_webhooks(&self) -> Stored<u64> {
         while self.database.write(Durability::ProcessKill, delete_old_bodies).await? == SWEEP_BATCH {}
         self.database.write(Durability::ProcessKill, |connection| {
             let deliveries = connection.execute(
@@ -100,7 +86,7 @@ impl Store {
 }
 
 /// Deletes some of the URLs and bodies that are no longer kept. Returns their number.
-fn delete_old_bodies(connection: &mut dyn Connection) -> Result<usize, StoreError> {
+fn delete_old_bodies(connection: &mut dyn Connection) -> Stored<usize> {
     let ended: Vec<(String, String)> = connection.all(
         "SELECT webhook_id, payload_id FROM webhook_deliveries
          WHERE status <> 'pending' AND payload_id IS NOT NULL AND body_until <= now_ms() ORDER BY payload_id LIMIT $1",
@@ -112,11 +98,7 @@ fn delete_old_bodies(connection: &mut dyn Connection) -> Result<usize, StoreErro
 
 /// Deletes the URL of a delivery that has ended, and its body if no other delivery has it. The
 /// database keeps no secret that is no longer needed.
-pub(crate) fn delete_body(
-    connection: &mut dyn Connection,
-    webhook_id: &str,
-    payload_id: &str,
-) -> Result<(), StoreError> {
+pub(crate) fn delete_body(connection: &mut dyn Connection, webhook_id: &str, payload_id: &str) -> Stored<()> {
     // Without the lock, if the last two deliveries of a body ended at the same time, each would see
     // the other one.
     connection.lock(&format!("webhook payload\0{payload_id}"))?;
@@ -136,7 +118,7 @@ pub(crate) fn delete_body(
 
 /// Stores deliveries in an open transaction, to be attempted immediately. A delivery whose id is
 /// already stored does not change.
-pub(crate) fn insert_deliveries(connection: &mut dyn Connection, deliveries: &[NewDelivery]) -> Result<(), StoreError> {
+pub(crate) fn insert_deliveries(connection: &mut dyn Connection, deliveries: &[NewDelivery]) -> Stored<()> {
     let mut stored = None;
     for NewDelivery { webhook_id, tenant, source, receiver, url, url_hash, payload, kept_for } in deliveries {
         if stored != Some(&payload.id) {
@@ -170,7 +152,7 @@ pub(crate) fn insert_deliveries(connection: &mut dyn Connection, deliveries: &[N
     Ok(())
 }
 
-fn insert_payload(connection: &mut dyn Connection, tenant: &str, payload: &Payload) -> Result<(), StoreError> {
+fn insert_payload(connection: &mut dyn Connection, tenant: &str, payload: &Payload) -> Stored<()> {
     connection.execute(
         "INSERT INTO webhook_payloads (id, tenant, data_key, payload) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING",
         values![&payload.id, tenant, &payload.sealed.key_id, &payload.sealed.bytes],
@@ -178,8 +160,6 @@ fn insert_payload(connection: &mut dyn Connection, tenant: &str, payload: &Paylo
     Ok(())
 }
 
-impl FromRow for Delivery {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self { webhook_id: row.read()?, status: row.read()?, attempts: row.read::<Attempts>()?.0 })
-    }
+record! {
+    row => Delivery: webhook_id, status, attempts = row.read::<Attempts>()?.0
 }

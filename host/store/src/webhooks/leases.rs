@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use database::connection::{Connection, Durability};
 use database::time::millis;
-use database::value::{FromRow, Row, values};
+use database::value::values;
 
 use super::deliveries::{COLUMNS, delete_body};
 use super::types::{Attempts, SOURCE_COLUMNS};
 use super::{ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, Payload, WebhookSource};
+use crate::records::record;
 use crate::triggers::{AttemptOfEvent, note_attempt};
-use crate::{Sealed, Store, StoreError};
+use crate::{Sealed, Store, Stored};
 
 /// Limits of the deliveries that are attempted at the same time by all gateways together, and of
 /// one claim. Without them, one slow receiver would delay the others.
@@ -47,14 +48,7 @@ pub enum AttemptResult {
 impl Store {
     /// Takes the leases of deliveries that are due, for the time `life`. Tenants and receivers take
     /// turns: the first delivery of each comes before the second of any.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn claim_deliveries(
-        &self,
-        life: Duration,
-        limits: ClaimLimits,
-    ) -> Result<Vec<ClaimedDelivery>, StoreError> {
+    pub async fn claim_deliveries(&self, life: Duration, limits: ClaimLimits) -> Stored<Vec<ClaimedDelivery>> {
         if limits.of_claim == 0 || limits.bytes == 0 || !self.database.read(is_any_due).await? {
             return Ok(Vec::new());
         }
@@ -77,7 +71,7 @@ impl Store {
         attempts: &[DeliveryAttempt],
         result: AttemptResult,
         keep: Duration,
-    ) -> Result<bool, StoreError> {
+    ) -> Stored<bool> {
         let (webhook_id, attempts) = (webhook_id.to_owned(), Attempts::to_text(attempts));
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -119,7 +113,7 @@ impl Store {
 }
 
 /// A claim takes the write lock, so a gateway without work must not try one every second.
-fn is_any_due(connection: &mut dyn Connection) -> Result<bool, StoreError> {
+fn is_any_due(connection: &mut dyn Connection) -> Stored<bool> {
     connection.one(
         "SELECT EXISTS (SELECT 1 FROM webhook_deliveries WHERE status = 'pending' AND next_attempt_at <= now_ms()
              AND (leased_until IS NULL OR leased_until <= now_ms()))",
@@ -127,11 +121,7 @@ fn is_any_due(connection: &mut dyn Connection) -> Result<bool, StoreError> {
     )
 }
 
-fn claim_due(
-    connection: &mut dyn Connection,
-    life: Duration,
-    limits: ClaimLimits,
-) -> Result<Vec<ClaimedDelivery>, StoreError> {
+fn claim_due(connection: &mut dyn Connection, life: Duration, limits: ClaimLimits) -> Stored<Vec<ClaimedDelivery>> {
     // Without the lock, two gateways that claim at the same time could together exceed the limits.
     connection.lock("webhook deliveries")?;
     // Deliveries with a lease come first in each partition, so that they count towards its limit.
@@ -174,7 +164,7 @@ fn end_delivery(
     attempts: &str,
     status: DeliveryStatus,
     keep: Duration,
-) -> Result<u64, StoreError> {
+) -> Stored<u64> {
     let payload_id: Option<String> = connection.optional(
         "UPDATE webhook_deliveries
          SET attempts = $1, status = $2, leased_until = NULL, resent = FALSE, body_until = now_ms() + $5,
@@ -206,7 +196,7 @@ impl Claimed {
         self,
         connection: &mut dyn Connection,
         payloads: &mut HashMap<String, Arc<Payload>>,
-    ) -> Result<ClaimedDelivery, StoreError> {
+    ) -> Stored<ClaimedDelivery> {
         let Self { delivery, tenant, source, url, payload_id, fence, resent } = self;
         let payload = match payloads.get(&payload_id) {
             Some(payload) => Arc::clone(payload),
@@ -222,22 +212,10 @@ impl Claimed {
     }
 }
 
-impl FromRow for Claimed {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            delivery: Delivery::from_row(row)?,
-            tenant: row.read()?,
-            source: WebhookSource::read(row)?,
-            url: Sealed { key_id: row.read()?, bytes: row.read()? },
-            payload_id: row.read()?,
-            fence: row.read()?,
-            resent: row.read()?,
-        })
-    }
+record! {
+    row => Claimed: delivery, tenant, source = WebhookSource::read(row)?, url, payload_id, fence, resent
 }
 
-impl FromRow for Payload {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self { id: row.read()?, sealed: Sealed { key_id: row.read()?, bytes: row.read()? } })
-    }
+record! {
+    Payload: id, sealed
 }

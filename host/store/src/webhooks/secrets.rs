@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use database::connection::Durability;
 use database::time::millis;
-use database::value::{FromRow, Row, values};
+use database::value::values;
 
 use super::WebhookSecret;
 use crate::audit::{self, Acting, AuditAction};
-use crate::{Sealed, Store, StoreError};
+use crate::records::record;
+use crate::{Sealed, Store, Stored};
 
 /// The columns of a [`WebhookSecret`], in the order in which they are read.
 const COLUMNS: &str = "id, created_at, expires_at, data_key, secret";
@@ -16,16 +17,13 @@ const COLUMNS: &str = "id, created_at, expires_at, data_key, secret";
 impl Store {
     /// Stores a secret as the current one of a tenant. The previous one stays valid for the time
     /// `overlap`. Older ones are deleted, so that at most two are valid.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
     pub async fn add_webhook_secret(
         &self,
         tenant: &str,
         id: &str,
         secret: Sealed,
         overlap: Duration,
-    ) -> Result<WebhookSecret, StoreError> {
+    ) -> Stored<WebhookSecret> {
         let (tenant, id, by, quota) = (tenant.to_owned(), id.to_owned(), Acting::current(), self.quota);
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -53,10 +51,7 @@ impl Store {
     }
 
     /// Returns the valid secrets of a tenant: the current one first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn webhook_secrets(&self, tenant: &str) -> Result<Vec<WebhookSecret>, StoreError> {
+    pub async fn webhook_secrets(&self, tenant: &str) -> Stored<Vec<WebhookSecret>> {
         let tenant = tenant.to_owned();
         self.database
             .read(move |connection| {
@@ -73,10 +68,7 @@ impl Store {
     }
 
     /// Deletes a secret. Returns `false` if the tenant has no valid secret with this id.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn delete_webhook_secret(&self, tenant: &str, id: &str) -> Result<bool, StoreError> {
+    pub async fn delete_webhook_secret(&self, tenant: &str, id: &str) -> Stored<bool> {
         let (tenant, id, by) = (tenant.to_owned(), id.to_owned(), Acting::current());
         self.database
             .write(Durability::PowerLoss, move |connection| {
@@ -94,13 +86,6 @@ impl Store {
     }
 }
 
-impl FromRow for WebhookSecret {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.read()?,
-            created_at: row.read()?,
-            expires_at: row.read()?,
-            secret: Sealed { key_id: row.read()?, bytes: row.read()? },
-        })
-    }
+record! {
+    WebhookSecret: id, created_at, expires_at, secret
 }

@@ -9,7 +9,8 @@ use database::time::{from_millis, to_millis};
 use database::value::{FromValue, Row, Value};
 use serde_json::{Value as Json, json};
 
-use crate::{Sealed, StoreError};
+use crate::records::named;
+use crate::{Sealed, Stored};
 
 /// A secret that webhooks of a tenant are signed with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +30,7 @@ impl WebhookSecret {
     ///
     /// # Errors
     /// Fails if the operating system provides no random numbers.
-    pub fn new_id() -> Result<String, StoreError> {
+    pub fn new_id() -> Stored<String> {
         random_id("whs_")
     }
 
@@ -90,7 +91,7 @@ impl WebhookSource {
     }
 
     /// Reads the columns [`SOURCE_COLUMNS`].
-    pub(super) fn read(row: &mut Row) -> Result<Self, StoreError> {
+    pub(super) fn read(row: &mut Row) -> Stored<Self> {
         let kind: String = row.read()?;
         let (job, trigger, event): (Option<String>, Option<String>, Option<String>) =
             (row.read()?, row.read()?, row.read()?);
@@ -158,7 +159,7 @@ impl NewDelivery {
     ///
     /// # Errors
     /// Fails if the operating system provides no random numbers.
-    pub fn new_event_id() -> Result<String, StoreError> {
+    pub fn new_event_id() -> Stored<String> {
         random_id("msg_")
     }
 
@@ -180,35 +181,16 @@ impl NewDelivery {
     }
 }
 
-/// The state of a delivery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum DeliveryStatus {
-    /// A further attempt will follow.
-    Pending,
-    /// The receiver has accepted the webhook.
-    Delivered,
-    /// The receiver has refused the webhook permanently, or no attempt is left.
-    Failed,
-}
-
-impl DeliveryStatus {
-    /// Every state.
-    pub const ALL: [Self; 3] = [Self::Pending, Self::Delivered, Self::Failed];
-
-    /// The name in answers and in the database.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Delivered => "delivered",
-            Self::Failed => "failed",
-        }
-    }
-}
-
-impl FromValue for DeliveryStatus {
-    fn from_value(value: Value) -> Option<Self> {
-        let name = String::from_value(value)?;
-        Self::ALL.into_iter().find(|status| status.name() == name)
+named! {
+    /// The state of a delivery.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum DeliveryStatus {
+        /// A further attempt will follow.
+        Pending = "pending",
+        /// The receiver has accepted the webhook.
+        Delivered = "delivered",
+        /// The receiver has refused the webhook permanently, or no attempt is left.
+        Failed = "failed",
     }
 }
 

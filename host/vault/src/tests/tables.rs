@@ -10,7 +10,8 @@ use secrecy::SecretSlice;
 use crate::{Notes, Sealed, SealedColumn, SealedTables, Vault, VaultError};
 
 /// The tables of the data keys are those of the store. The other tables have secrets: of one, a
-/// secret belongs to the id of its row and to its owner, of the other to its owner, who may be no one.
+/// secret belongs to the id of its row and to its owner, of the other to its owner, who may be no
+/// one.
 static TABLES: database::Tables = database::Tables {
     sqlite: &[
         "CREATE TABLE data_keys (id TEXT NOT NULL PRIMARY KEY, created_at INTEGER NOT NULL, retired_at INTEGER) STRICT;
