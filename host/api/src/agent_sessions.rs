@@ -85,7 +85,7 @@ async fn create_now(gateway: &Gateway, caller: &AuthorizedCaller, body: Bytes) -
         lifetime: Duration::from_secs(expires_in_s.unwrap_or(DEFAULT_LIFETIME_S)),
         ends_by: caller.token_ends_at(),
     };
-    let added = gateway.store.add_agent_session(new).await.map_err(|error| unavailable(&error))?;
+    let added = gateway.store.agent_sessions().add(new).await.map_err(|error| unavailable(&error))?;
     let session = added.ok_or_else(|| {
         problem::UNAUTHENTICATED.with_detail("The token was revoked or has expired a moment ago. Use another one.")
     })?;
@@ -136,7 +136,7 @@ async fn check(gateway: &Gateway, caller: &AuthorizedCaller, wanted: &NewAgentSe
 pub(super) async fn delete_session(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let id = KeyId(call.arguments.session_id.to_owned());
     let subject = Some(caller.subject()).filter(|subject| !subject.is_empty());
-    let ended = call.gateway.store.end_agent_session(caller.tenant(), subject, &id).await;
+    let ended = call.gateway.store.agent_sessions().end(caller.tenant(), subject, &id).await;
     if !ended.map_err(|error| unavailable(&error))? {
         return Err(problem::UNKNOWN_AGENT_SESSION.with_detail(format!(
             "There is no agent session `{id}` that can be used: it has expired or was deleted, or it belongs to someone else."

@@ -29,7 +29,8 @@ const MAX_COMPARED: u32 = 200;
 /// GET /mcp-sets: a page of the tenant's tool sets.
 pub(super) async fn list_sets(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let (limit, after) = page::read_place::<String>(call.head.uri.query().unwrap_or_default())?;
-    let found = call.gateway.store.tool_sets(caller.tenant(), after.as_deref().unwrap_or_default(), limit + 1).await;
+    let found =
+        call.gateway.store.tool_sets().list(caller.tenant(), after.as_deref().unwrap_or_default(), limit + 1).await;
     let mut found = found.map_err(|error| unavailable(&error))?;
     let next_cursor = page::next_cursor(&mut found, limit, |set| set.name.clone());
     let sets = found.into_iter().map(|set| record(&call.gateway.config, set)).collect::<Result<_, _>>()?;
@@ -39,7 +40,7 @@ pub(super) async fn list_sets(call: HttpCall<'_>, caller: AuthorizedCaller) -> R
 /// GET /mcp-sets/{set}.
 pub(super) async fn get_set(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let name = call.arguments.set;
-    let found = call.gateway.store.tool_set(caller.tenant(), name).await.map_err(|error| unavailable(&error))?;
+    let found = call.gateway.store.tool_sets().get(caller.tenant(), name).await.map_err(|error| unavailable(&error))?;
     match found {
         Some(set) => Ok(private_answer(&json!(record(&call.gateway.config, set)?))),
         None => Err(unknown_set(call.gateway, &caller, name).await),
@@ -68,7 +69,7 @@ async fn create_now(gateway: &Gateway, caller: &AuthorizedCaller, body: Bytes) -
     caller.require_set(&set)?;
     check_names(gateway, &set)?;
     let new = NewToolSet { tenant: caller.tenant().to_owned(), name: name.clone(), definition: json!(set).to_string() };
-    let added = match gateway.store.add_tool_set(new).await {
+    let added = match gateway.store.tool_sets().add(new).await {
         Ok(added) => added,
         Err(StoreError::Duplicate) => {
             return Err(problem::TOOL_SET_EXISTS.with_detail(format!(
@@ -110,7 +111,7 @@ pub(super) async fn delete_set(call: HttpCall<'_>, caller: AuthorizedCaller) -> 
     require_tenant(&caller)?;
     let name = call.arguments.set;
     caller.require_set(&find_set(call.gateway, &caller, name).await?)?;
-    let deleted = call.gateway.store.delete_tool_set(caller.tenant(), name).await;
+    let deleted = call.gateway.store.tool_sets().delete(caller.tenant(), name).await;
     match deleted.map_err(|error| unavailable(&error))? {
         true => Ok(private_answer(&json!(ToolSetDeletedRecord { name: name.to_owned(), deleted: true }))),
         false => Err(unknown_set(call.gateway, &caller, name).await),
@@ -122,7 +123,7 @@ pub(super) async fn delete_set(call: HttpCall<'_>, caller: AuthorizedCaller) -> 
 /// # Errors
 /// 404 if there is none of this name, and 503 if the store fails.
 pub(super) async fn find_set(gateway: &Gateway, caller: &AuthorizedCaller, name: &str) -> Result<ToolSet, Problem> {
-    let found = gateway.store.tool_set(caller.tenant(), name).await.map_err(|error| unavailable(&error))?;
+    let found = gateway.store.tool_sets().get(caller.tenant(), name).await.map_err(|error| unavailable(&error))?;
     match found {
         Some(set) => definition(&set),
         None => Err(unknown_set(gateway, caller, name).await),
@@ -143,7 +144,7 @@ fn record(config: &Config, stored: StoredToolSet) -> Result<ToolSetRecord, Probl
 }
 
 async fn unknown_set(gateway: &Gateway, caller: &AuthorizedCaller, name: &str) -> Problem {
-    let known = gateway.store.tool_sets(caller.tenant(), "", MAX_COMPARED).await.unwrap_or_default();
+    let known = gateway.store.tool_sets().list(caller.tenant(), "", MAX_COMPARED).await.unwrap_or_default();
     let shown = shortened(name);
     problem::UNKNOWN_TOOL_SET.with_detail(match nearest(name, known.iter().map(|set| set.name.as_str())) {
         Some(nearest) => format!("There is no tool set `{shown}`; did you mean `{nearest}`?"),

@@ -263,7 +263,7 @@ impl Authenticator {
             .filter(|entry| entry.is_used.swap(false, Ordering::Relaxed))
             .filter_map(|entry| entry.caller.key_id.clone())
             .collect();
-        if used.is_empty() { Ok(()) } else { self.store.note_keys_used(used).await }
+        if used.is_empty() { Ok(()) } else { self.store.keys().note_used(used).await }
     }
 
     /// The result for a key in the table: [`AuthError::Unknown`] if it is not there, and
@@ -304,7 +304,7 @@ impl Authenticator {
 
     async fn reload_if_changed(&self) -> Result<(), StoreError> {
         let asked = Instant::now();
-        if self.store.keys_revision().await? != self.table.load().revision {
+        if self.store.keys().revision().await? != self.table.load().revision {
             return self.reload().await;
         }
         self.confirm(asked);
@@ -313,7 +313,7 @@ impl Authenticator {
 
     pub(super) async fn reload(&self) -> Result<(), StoreError> {
         let asked = Instant::now();
-        let (revision, keys) = self.store.keys_at_revision().await?;
+        let (revision, keys) = self.store.keys().at_revision().await?;
         self.table.rcu(|previous| {
             // Two tasks may read at the same time, and the task with the older revision may come
             // last.

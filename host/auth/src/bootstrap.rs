@@ -49,11 +49,11 @@ pub enum BootstrapError {
 pub async fn bootstrap(store: &Store, chosen: Option<&SecretString>) -> Result<Option<SecretString>, BootstrapError> {
     let Some(chosen) = chosen else {
         let (stored, key) = key::make_key("first start", DEFAULT_TENANT, None, Scopes::of_first_key())?;
-        return Ok(store.create_first_key(stored).await?.then_some(key));
+        return Ok(store.keys().create_first(stored).await?.then_some(key));
     };
     check(chosen)?;
     let stored = key::stored(chosen.expose_secret(), "GATEWAY_BOOTSTRAP_KEY", DEFAULT_TENANT, Scopes::of_first_key())?;
-    match store.adopt_key(stored).await? {
+    match store.keys().adopt(stored).await? {
         KeyAdoption::Accepted => Ok(None),
         KeyAdoption::Revoked => Err(BootstrapError::Revoked),
         KeyAdoption::OtherRights(id) => Err(BootstrapError::Narrower(id)),

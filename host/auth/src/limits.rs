@@ -207,8 +207,8 @@ pub async fn check_maker(
     effect: Effect,
 ) -> Result<(), MakerError> {
     let caller = match key::is_session(id) {
-        true => Caller::of_session(&store.agent_session(id).await?.ok_or(KeyRefusal::SessionEnded)?),
-        false => caller_of_key(store.key(id).await?.as_ref())?,
+        true => Caller::of_session(&store.agent_sessions().get(id).await?.ok_or(KeyRefusal::SessionEnded)?),
+        false => caller_of_key(store.keys().get(id).await?.as_ref())?,
     };
     caller.require(Scope::Operate).map_err(|_| KeyRefusal::Scope)?;
     Ok(caller.require_operation(connector, operation, effect)?)

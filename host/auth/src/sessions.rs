@@ -75,7 +75,7 @@ impl Sessions {
         let asked = Instant::now();
         let reading = async {
             let _permit = self.reads.acquire().await;
-            self.store.agent_session_by_hash(hash).await
+            self.store.agent_sessions().by_hash(hash).await
         };
         match timeout(READ_WAIT, reading).await {
             Ok(Ok(Some(session))) => {
@@ -137,7 +137,7 @@ mod tests {
             lifetime: Duration::from_secs(60),
             ..NewAgentSession::default()
         };
-        store.add_agent_session(new).await.unwrap().unwrap();
+        store.agent_sessions().add(new).await.unwrap().unwrap();
         (id, hash)
     }
 
@@ -149,7 +149,7 @@ mod tests {
         let (id, hash) = add(&other).await;
         let caller = sessions.find(&hash).await.unwrap();
         assert_eq!((caller.key_id.as_ref(), caller.session.is_some()), (Some(&id), true));
-        assert!(other.end_agent_session("acme", None, &id).await.unwrap());
+        assert!(other.agent_sessions().end("acme", None, &id).await.unwrap());
         let ended = Instant::now();
         while sessions.find(&hash).await.is_ok() {
             assert!(ended.elapsed() < Duration::from_secs(2), "the session is still accepted");
@@ -166,7 +166,7 @@ mod tests {
         let sessions = Sessions::new(store.clone(), Duration::from_secs(60));
         let (id, hash) = add(&store).await;
         sessions.find(&hash).await.unwrap();
-        assert!(store.end_agent_session("acme", None, &id).await.unwrap());
+        assert!(store.agent_sessions().end("acme", None, &id).await.unwrap());
         sessions.forget();
         assert!(matches!(sessions.find(&hash).await, Err(AuthError::AgentSessionEnded)));
     }

@@ -43,7 +43,7 @@ impl Fixture {
         let scopes = [Scope::Operate].into_iter().collect();
         let (stored, key) = make_key("test", "acme", Some("ann"), scopes).unwrap();
         let id = stored.id.clone();
-        Store::open(self.folder.path()).await.unwrap().create_key(stored).await.unwrap();
+        Store::open(self.folder.path()).await.unwrap().keys().create(stored).await.unwrap();
         (id, key.expose_secret().to_owned())
     }
 
@@ -69,7 +69,7 @@ async fn a_key_revoked_by_another_process_is_refused_within_two_seconds() {
     let watching = tokio::spawn(async move { authenticator.watch().await });
     let authorization = format!("Bearer {key}");
     gateway.authenticate(&authorization).await.unwrap();
-    Store::open(gateway.folder.path()).await.unwrap().revoke_key(&id).await.unwrap();
+    Store::open(gateway.folder.path()).await.unwrap().keys().revoke(&id).await.unwrap();
     let revoked = Instant::now();
     while gateway.authenticate(&authorization).await.is_ok() {
         assert!(revoked.elapsed() < Duration::from_secs(2), "the key is still accepted");
@@ -165,7 +165,7 @@ async fn the_use_of_a_key_is_noted_even_if_the_table_was_replaced_meanwhile() {
     gateway.create().await;
     gateway.authenticator.reload().await.unwrap();
     gateway.authenticator.note_use().await.unwrap();
-    let used: Vec<_> = gateway.store.keys().await.unwrap().iter().map(|key| key.last_used_at.is_some()).collect();
+    let used: Vec<_> = gateway.store.keys().all().await.unwrap().iter().map(|key| key.last_used_at.is_some()).collect();
     assert_eq!(used.iter().filter(|used| **used).count(), 1, "{used:?}");
 }
 
@@ -197,7 +197,7 @@ async fn the_chosen_key_is_accepted_until_another_is_chosen() {
     gateway.authenticate("Bearer chosen-key-number-2").await.unwrap();
     assert!(matches!(gateway.authenticate("Bearer chosen-key-number-1").await, Err(AuthError::Revoked)));
     // Lists show no part of a chosen key.
-    assert!(gateway.store.keys().await.unwrap().iter().all(|key| key.prefix.is_empty()));
+    assert!(gateway.store.keys().all().await.unwrap().iter().all(|key| key.prefix.is_empty()));
 }
 
 #[tokio::test]

@@ -220,7 +220,7 @@ impl UsageWriter {
 
     async fn write_waiting(&mut self) -> Result<(), store::StoreError> {
         while let Some(batch) = self.waiting.front() {
-            self.store.add_usage(batch.clone()).await?;
+            self.store.usage().add(batch.clone()).await?;
             self.waiting.pop_front();
         }
         Ok(())
@@ -281,7 +281,7 @@ mod tests {
             writer.write().await.unwrap();
         }
         let filter = store::UsageFilter { by: store::UsageBy::Subject, limit: 10, ..Default::default() };
-        let rows = store.usage(filter).await.unwrap();
+        let rows = store.usage().list(filter).await.unwrap();
         let seen: Vec<_> = rows.iter().map(|row| (row.names[1].as_str(), row.counts.calls)).collect();
         assert_eq!(seen, [("", 2), ("ann", 4)]);
     }

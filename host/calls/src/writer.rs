@@ -62,7 +62,7 @@ impl Writer {
             let (records, began) = (batch.len() as u64, Instant::now());
             // The store has its own clock, so it gets ages.
             let aged = batch.into_iter().map(|(arrived, call)| (arrived.elapsed(), call)).collect();
-            let written = self.store.record_calls(aged, self.max).await;
+            let written = self.store.calls().record(aged, self.max).await;
             let was_failing = std::mem::replace(&mut is_failing, written.is_err());
             if let Err(error) = written {
                 self.dropped.inc_by(records);

@@ -148,7 +148,7 @@ async fn has_accounts(store: &Store, connector: &str) -> Result<bool, StoreError
         limit: ACCOUNTS,
         ..AnyIntegrationFilter::default()
     };
-    Ok(store.all_integrations(filter).await?.iter().any(|account| account.oauth_client.is_none()))
+    Ok(store.integrations().all(filter).await?.iter().any(|account| account.oauth_client.is_none()))
 }
 
 /// Connects to each host, and sends no request.

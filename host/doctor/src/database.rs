@@ -75,7 +75,7 @@ pub async fn examine(config: &Config, open: Option<&Store>, report: &mut Report)
         }
     };
     report.ok(CHECK, format!("the database has version {version}"));
-    match store.keys().await {
+    match store.keys().all().await {
         Ok(keys) => {
             api_keys(config, &keys, report);
             exposures(config, &keys, report);
@@ -91,7 +91,7 @@ pub async fn examine(config: &Config, open: Option<&Store>, report: &mut Report)
 /// If the database does not answer.
 pub async fn examine_gateways(store: &Store, report: &mut Report) -> Result<(), StoreError> {
     const CHECK: &str = "gateways";
-    let gateways = store.gateways().await?;
+    let gateways = store.gateways().list().await?;
     for away in gateways.iter().filter(|gateway| gateway.is_away) {
         report.problem(
             CHECK,

@@ -63,7 +63,7 @@ impl Exposure {
 /// Logs each danger. Without the database, the keys are not known.
 pub async fn warn(config: &Config, store: Option<&Store>) -> Result<(), StoreError> {
     let keys = match store {
-        Some(store) if !config.listen.ip().is_loopback() => store.keys().await?,
+        Some(store) if !config.listen.ip().is_loopback() => store.keys().all().await?,
         _ => Vec::new(),
     };
     for exposure in Exposure::of(config, &keys) {

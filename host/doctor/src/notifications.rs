@@ -35,8 +35,8 @@ fn has_inboxes(connector: &Arc<Connector>) -> bool {
 
 /// Returns `true` if a tenant has a trigger, or if the operator has made an inbox.
 async fn is_used(store: &Store) -> Result<bool, StoreError> {
-    let triggers = store.triggers(TriggerFilter { limit: 1, ..TriggerFilter::default() }).await?;
-    Ok(!triggers.is_empty() || !store.inboxes().await?.is_empty())
+    let triggers = store.triggers().list(TriggerFilter { limit: 1, ..TriggerFilter::default() }).await?;
+    Ok(!triggers.is_empty() || !store.inboxes().list().await?.is_empty())
 }
 
 /// `notified` has the connectors whose services could notify the gateway. `is_used` is `true` if

@@ -52,7 +52,7 @@ async fn read(gateway: &Gateway) -> Result<(), StoreError> {
     let stored = gateway.store.stored_bytes().await?;
     metrics.stored_bytes.set(shown(stored.total));
     metrics.stored_bytes_largest.set(shown(stored.largest));
-    let gateways = gateway.store.gateways().await?;
+    let gateways = gateway.store.gateways().list().await?;
     for state in STATES {
         let is_in_state = |row: &&store::GatewayRow| if row.is_away { state == AWAY } else { row.state == state };
         let count = gateways.iter().filter(is_in_state).count();

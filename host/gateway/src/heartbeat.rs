@@ -67,7 +67,7 @@ pub async fn beat(gateway: Gateway, id: String) {
                 memory_held: i64::try_from(memory.held()).unwrap_or(i64::MAX),
                 memory_limit: i64::try_from(memory.limit()).unwrap_or(i64::MAX),
             };
-            match gateway.store.note_gateway(beat, (!is_same).then_some(standings)).await {
+            match gateway.store.gateways().note(beat, (!is_same).then_some(standings)).await {
                 Ok(true) => stored = Some((Instant::now(), state, connectors)),
                 // The database had forgotten the gateway, and with it what the gateway serves.
                 Ok(false) => {

@@ -108,7 +108,7 @@ impl Integrations {
             oauth_client: provider.client_of_tenant().map(str::to_owned),
             expires_at,
         };
-        self.store.save_authorization(authorization).await.map_err(IntegrationError::from)?;
+        self.store.authorizations().save(authorization).await.map_err(IntegrationError::from)?;
         Ok(StartedAuthorization { authorization_url, state, expires_at: expires_at.into() })
     }
 

@@ -85,7 +85,7 @@ impl Integrations {
         named: Option<&str>,
         since: Instant,
     ) -> Result<Arc<CachedChoice>, IntegrationError> {
-        let read = self.store.choose_integration(holder, auth_type(&connector.manifest().auth), named);
+        let read = self.store.integrations().choose(holder, auth_type(&connector.manifest().auth), named);
         Ok(self.cache.choice(holder, named, connector.digest(), since, read).await?)
     }
 }

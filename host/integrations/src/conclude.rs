@@ -60,13 +60,13 @@ impl Integrations {
         secret: &AccountSecret,
     ) -> Result<AuthorizationResult, IntegrationError> {
         // The application may have ended it while the provider was asked.
-        if self.store.is_withdrawn(&authorization.hash).await? {
+        if self.store.authorizations().is_withdrawn(&authorization.hash).await? {
             return Ok(AuthorizationResult::failed(WITHDRAWN));
         }
         let Authorization { holder, user_identifier, replaces, confirms, labels, .. } = authorization;
         let user_identifier = identifier_of_account(user_identifier.as_deref(), &account);
         if !replaces
-            && let Some(previous) = self.store.integration(holder, &user_identifier).await?
+            && let Some(previous) = self.store.integrations().get(holder, &user_identifier).await?
             && are_different(&previous.details.account, &account)
         {
             let (connected, consented) = (display_name(&previous.details.account), display_name(&account));

@@ -86,7 +86,7 @@ impl Integrations {
             sealed: self.seal_grant(holder, user_identifier, account, secret, labels).await?,
             expires_at: self.store.database().now().await? + LIFETIME,
         };
-        self.store.save_grant(grant).await?;
+        self.store.pending_grants().save(grant).await?;
         Ok(completion.into())
     }
 
@@ -101,7 +101,7 @@ impl Integrations {
         user_identifier: &str,
         completion: &str,
     ) -> Result<Result<Integration, NotConfirmed>, IntegrationError> {
-        let grant = match self.store.pending_grant(holder, user_identifier, &state_hash(completion)).await? {
+        let grant = match self.store.pending_grants().get(holder, user_identifier, &state_hash(completion)).await? {
             FoundGrant::Pending(grant) => *grant,
             FoundGrant::OfOtherSubject => return Ok(Err(NotConfirmed::OtherSubject)),
             FoundGrant::Unknown => return Ok(Err(NotConfirmed::Unknown)),
@@ -119,10 +119,10 @@ impl Integrations {
             oauth_client: secret.client_of_tenant().map(str::to_owned),
             grant_type: secret.grant_type(),
         };
-        let previous = self.store.integration(holder, user_identifier).await?;
+        let previous = self.store.integrations().get(holder, user_identifier).await?;
         let event = self.event_deliveries(holder, user_identifier, Change::Connected).await?;
         let replaced = self.grant_of_previous(previous.as_ref(), &secret).await;
-        match self.store.confirm_grant(grant, connected, event, replaced.clone()).await? {
+        match self.store.pending_grants().confirm(grant, connected, event, replaced.clone()).await? {
             None => Ok(Err(NotConfirmed::Unknown)),
             Some(integration) => {
                 self.note_connected(replaced, &integration).await;

@@ -33,7 +33,7 @@ impl Integrations {
     /// If it has ended, or if the store fails.
     pub async fn check_link(&self, link: Option<&str>) -> Result<(), IntegrationError> {
         let Some(id) = link else { return Ok(()) };
-        let link = self.store.connect_link(id).await?;
+        let link = self.store.connect_links().get(id).await?;
         if link.is_some_and(|link| link.end.is_none()) { Ok(()) } else { Err(IntegrationError::LinkEnded) }
     }
 
@@ -60,7 +60,7 @@ impl Integrations {
             }
         };
         let details = secret.details(account, sealed);
-        let previous = self.store.integration(holder, &user_identifier).await?;
+        let previous = self.store.integrations().get(holder, &user_identifier).await?;
         let event = self.event_deliveries(holder, &user_identifier, Change::Connected).await?;
         let replaced = self.grant_of_previous(previous.as_ref(), secret).await;
         let connected = Connected {
@@ -72,7 +72,8 @@ impl Integrations {
         };
         let integration = self
             .store
-            .connect_labelled_integration(holder, &user_identifier, connected, event, replaced.clone())
+            .integrations()
+            .connect_labelled(holder, &user_identifier, connected, event, replaced.clone())
             .await?;
         self.note_connected(replaced, &integration).await;
         Ok(integration)

@@ -107,7 +107,7 @@ impl Integrations {
             oauth_client: provider.client_of_tenant().map(str::to_owned),
             expires_at,
         };
-        let saved = self.store.save_device_authorization(authorization, codes.interval).await;
+        let saved = self.store.authorizations().save_device(authorization, codes.interval).await;
         saved.map_err(IntegrationError::from)?;
         Ok(StartedDevice { id, codes, expires_at: expires_at.into() })
     }
@@ -117,7 +117,7 @@ impl Integrations {
     /// # Errors
     /// If the store fails.
     pub async fn device_progress(&self, holder: &Holder, id: &str) -> Result<Option<DeviceProgress>, IntegrationError> {
-        Ok(self.store.device_progress(holder, &state_hash(id)).await?)
+        Ok(self.store.authorizations().device_progress(holder, &state_hash(id)).await?)
     }
 
     /// The authorizations about which a gateway must ask the provider now.
@@ -125,13 +125,13 @@ impl Integrations {
     /// # Errors
     /// If the store fails.
     pub async fn due_devices(&self) -> Result<Vec<StateHash>, IntegrationError> {
-        Ok(self.store.due_devices(BATCH).await?)
+        Ok(self.store.authorizations().due_devices(BATCH).await?)
     }
 
     /// Asks the provider about an authorization, unless another gateway does. An authorization that
     /// the user has declined, or that cannot succeed, ends here.
     pub async fn ask_about_device(&self, hash: &StateHash) -> DeviceStep {
-        let poll = match self.store.claim_device(hash, CLAIM, EXPIRED, WITHDRAWN).await {
+        let poll = match self.store.authorizations().claim_device(hash, CLAIM, EXPIRED, WITHDRAWN).await {
             Ok(Some(poll)) => poll,
             Ok(None) => return DeviceStep::Wait,
             Err(error) => {
@@ -142,7 +142,7 @@ impl Integrations {
         let DevicePoll { authorization, interval, number } = &poll;
         let holder = &authorization.holder;
         let again = match self.ask_provider(authorization).await {
-            Ok(Asked::Granted(secret)) => match self.store.take_device(hash, *number).await {
+            Ok(Asked::Granted(secret)) => match self.store.authorizations().take_device(hash, *number).await {
                 Ok(true) => return DeviceStep::Granted(Box::new(poll), secret),
                 Ok(false) => {
                     tracing::warn!(
@@ -174,7 +174,7 @@ impl Integrations {
             }
         };
         let (interval, delay) = again;
-        if let Err(error) = self.store.postpone_device(hash, *number, interval, delay).await {
+        if let Err(error) = self.store.authorizations().postpone_device(hash, *number, interval, delay).await {
             IntegrationError::from(error).log("the next request about a device code cannot be stored");
         }
         DeviceStep::Wait
@@ -190,14 +190,15 @@ impl Integrations {
         };
         let Authorization { holder: Holder { tenant, connector, .. }, connect_link, .. } = &poll.authorization;
         if let (Ok(user_identifier), Some(link)) = (&stored, connect_link)
-            && let Err(error) = self.store.note_linked_account(link, connector, user_identifier).await
+            && let Err(error) = self.store.connect_links().note_account(link, connector, user_identifier).await
         {
             tracing::warn!(%error, "the page of a link cannot show an account that was connected");
         }
         if let Err(code) = &stored {
             tracing::info!(tenant, connector, code, "an authorization by a device code has ended without an account");
         }
-        if let Err(error) = self.store.end_device(&poll.authorization.hash, poll.number, stored).await {
+        if let Err(error) = self.store.authorizations().end_device(&poll.authorization.hash, poll.number, stored).await
+        {
             IntegrationError::from(error).log("the result of an authorization by a device code cannot be stored");
         }
     }

@@ -43,7 +43,7 @@ impl Integrations {
         connector: &str,
         state: &str,
     ) -> Result<Result<Authorization, NoAuthorization>, IntegrationError> {
-        Ok(match self.store.take_authorization(connector, &state_hash(state)).await? {
+        Ok(match self.store.authorizations().take(connector, &state_hash(state)).await? {
             TakenAuthorization::Fresh(authorization) => Ok(*authorization),
             TakenAuthorization::OtherConnector => Err(NoAuthorization::OtherConnector),
             TakenAuthorization::Used => Err(NoAuthorization::Used),

@@ -90,7 +90,7 @@ impl Integrations {
                 Err(error) => results.push(Some(Err(error))),
             }
         }
-        let imported = match self.store.import_integrations(sealed, replaces).await {
+        let imported = match self.store.integrations().import(sealed, replaces).await {
             Ok(imported) => imported.into_iter().map(Ok).collect(),
             Err(error) => {
                 tracing::warn!(%error, "accounts are not imported");

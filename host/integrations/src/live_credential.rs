@@ -140,7 +140,7 @@ impl Integrations {
     /// Reads an integration again. Fails if it was removed or is no longer active.
     async fn reread(&self, known: &Integration) -> Result<Integration, AccessError> {
         self.cache.changed(&known.holder, &known.user_identifier).await;
-        let integration = self.store.integration_by_id(&known.id).await?;
+        let integration = self.store.integrations().by_id(&known.id).await?;
         let integration = integration.ok_or_else(|| gone(known))?;
         // The user has connected another account in the meantime. Its credential must not go to the
         // address of the previous one.
@@ -162,7 +162,7 @@ impl Integrations {
         };
         let event =
             self.event_deliveries(&integration.holder, &integration.user_identifier, Change::Refused(&reason)).await?;
-        self.store.update_integration(&integration.id, integration.version, details, event).await?;
+        self.store.integrations().update(&integration.id, integration.version, details, event).await?;
         self.events.stored();
         self.cache.changed(&integration.holder, &integration.user_identifier).await;
         tracing::info!(

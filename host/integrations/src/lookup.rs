@@ -19,7 +19,7 @@ impl Integrations {
     /// # Errors
     /// If the store fails.
     pub async fn find(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, IntegrationError> {
-        Ok(self.store.integration(holder, user_identifier).await?)
+        Ok(self.store.integrations().get(holder, user_identifier).await?)
     }
 
     /// A page of the integrations of a tenant's user, for all connectors.
@@ -32,7 +32,7 @@ impl Integrations {
         subject: &str,
         filter: IntegrationFilter,
     ) -> Result<Vec<Integration>, IntegrationError> {
-        Ok(self.store.integrations_of_subject(tenant, subject, filter).await?)
+        Ok(self.store.integrations().of_subject(tenant, subject, filter).await?)
     }
 
     /// Selects the integration that operations use if the caller names no other. Returns `None` if
@@ -45,7 +45,7 @@ impl Integrations {
         holder: &Holder,
         user_identifier: &str,
     ) -> Result<Option<Integration>, IntegrationError> {
-        let selected = self.store.select_integration(holder, user_identifier).await?;
+        let selected = self.store.integrations().select(holder, user_identifier).await?;
         self.cache.changed(holder, user_identifier).await;
         Ok(selected)
     }
@@ -60,7 +60,7 @@ impl Integrations {
         user_identifier: &str,
         labels: &Labels,
     ) -> Result<Option<Integration>, IntegrationError> {
-        Ok(self.store.label_integration(holder, user_identifier, labels).await?)
+        Ok(self.store.integrations().label(holder, user_identifier, labels).await?)
     }
 
     /// The identifiers of a holder's integrations, limited in number, for a caller that named one
@@ -75,7 +75,7 @@ impl Integrations {
         named: &str,
     ) -> Result<Vec<String>, IntegrationError> {
         let auth_type = auth_type(&connector.manifest().auth);
-        Ok(match self.store.choose_integration(holder, auth_type, Some(named)).await? {
+        Ok(match self.store.integrations().choose(holder, auth_type, Some(named)).await? {
             Choice::One(_) => Vec::new(),
             Choice::Open { candidates } => candidates,
         })
@@ -92,7 +92,7 @@ impl Integrations {
         auth_type: AuthType,
         named: Option<&str>,
     ) -> Result<Existence, IntegrationError> {
-        Ok(match self.store.choose_integration(holder, auth_type, named).await? {
+        Ok(match self.store.integrations().choose(holder, auth_type, named).await? {
             Choice::One(chosen) => Existence { exists: true, user_identifier: Some(chosen.user_identifier) },
             Choice::Open { candidates } => {
                 Existence { exists: named.is_none() && !candidates.is_empty(), user_identifier: None }

@@ -161,7 +161,7 @@ impl Integrations {
         let scheme = permitted_scheme(scheme, connector.is_shipped());
         let names: Vec<&str> =
             [&**connector.name(), scheme.provider.as_str()].into_iter().filter(|name| !name.is_empty()).collect();
-        match self.store.oauth_client(tenant, &names).await? {
+        match self.store.oauth_clients().get(tenant, &names).await? {
             Some(found) => self.unsealed(found).await.map(Some),
             None => Ok(None),
         }
@@ -175,7 +175,7 @@ impl Integrations {
     pub(super) async fn client_by_id(&self, id: Option<&str>) -> Result<Option<TenantClient>, NoClient> {
         let Some(id) = id else { return Ok(None) };
         let found =
-            self.store.oauth_client_by_id(id).await.map_err(IntegrationError::from)?.ok_or(NoClient::Deleted)?;
+            self.store.oauth_clients().by_id(id).await.map_err(IntegrationError::from)?.ok_or(NoClient::Deleted)?;
         Ok(Some(self.unsealed(found).await?))
     }
 

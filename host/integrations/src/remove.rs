@@ -27,7 +27,7 @@ impl Integrations {
         holder: &Holder,
         user_identifier: &str,
     ) -> Result<Option<bool>, IntegrationError> {
-        let Some(Integration { id, .. }) = self.store.integration(holder, user_identifier).await? else {
+        let Some(Integration { id, .. }) = self.store.integrations().get(holder, user_identifier).await? else {
             return Ok(None);
         };
         let this = Arc::clone(self);
@@ -39,7 +39,7 @@ impl Integrations {
     async fn revoke_and_delete(self: &Arc<Self>, id: &str) -> Result<Option<bool>, IntegrationError> {
         self.refresh_for_revocation(id).await?;
         let fence = self.lease_for_removal(id).await?;
-        let Some(mut integration) = self.store.integration_by_id(id).await? else { return Ok(None) };
+        let Some(mut integration) = self.store.integrations().by_id(id).await? else { return Ok(None) };
         let secret = self.secret_bytes(&integration).await.ok().flatten();
         // The revocation comes first: if the process dies in between, the integration is still
         // there and can be removed again.
@@ -48,14 +48,14 @@ impl Integrations {
             None => self.revoke(&integration).await,
         };
         let event = self.event_deliveries(&integration.holder, &integration.user_identifier, Change::Removed).await?;
-        while !self.store.delete_integration(id, integration.version, event.clone()).await? {
-            let Some(current) = self.store.integration_by_id(id).await? else { break };
+        while !self.store.integrations().delete(id, integration.version, event.clone()).await? {
+            let Some(current) = self.store.integrations().by_id(id).await? else { break };
             // The user has connected the account again in the meantime. The new tokens are kept.
             if let Some(secret) = &secret
                 && !self.holds_secret(&current, &sha256(secret.expose_secret())).await?
             {
                 if let Some(fence) = fence {
-                    self.store.release_refresh(id, fence).await?;
+                    self.store.integrations().release_refresh(id, fence).await?;
                 }
                 break;
             }
@@ -76,7 +76,7 @@ impl Integrations {
 
     /// Refreshes an expired access token if the provider needs it for the revocation.
     async fn refresh_for_revocation(self: &Arc<Self>, id: &str) -> Result<(), IntegrationError> {
-        let Some(integration) = self.store.integration_by_id(id).await? else { return Ok(()) };
+        let Some(integration) = self.store.integrations().by_id(id).await? else { return Ok(()) };
         // A token that was made from the account's own credentials ends by itself.
         if integration.grant_type.is_some() {
             return Ok(());
@@ -100,8 +100,8 @@ impl Integrations {
     async fn lease_for_removal(&self, id: &str) -> Result<Option<i64>, IntegrationError> {
         let give_up_at = Instant::now() + MAX_WAIT;
         loop {
-            let fence = self.store.lease_refresh(id, LEASE).await?;
-            if fence.is_some() || Instant::now() >= give_up_at || self.store.integration_by_id(id).await?.is_none() {
+            let fence = self.store.integrations().lease_refresh(id, LEASE).await?;
+            if fence.is_some() || Instant::now() >= give_up_at || self.store.integrations().by_id(id).await?.is_none() {
                 return Ok(fence);
             }
             sleep(POLL).await;

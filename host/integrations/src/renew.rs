@@ -54,7 +54,7 @@ impl Integrations {
             error: Box::new(error),
         };
         let read = async || {
-            let read = self.store.integration_by_id(id).await;
+            let read = self.store.integrations().by_id(id).await;
             read.map_err(|error| failed("", IntegrationError::from(error).into()))
         };
         let Some(before) = read().await? else { return Ok(None) };

@@ -78,7 +78,7 @@ impl Integrations {
     /// Revokes and deletes the grants whose time is over.
     async fn revoke_expired_grants(&self) -> Result<(), IntegrationError> {
         let (mut failing, now) = (HashSet::new(), self.store.database().now().await?);
-        for grant in self.store.expired_grants(BATCH).await? {
+        for grant in self.store.pending_grants().expired(BATCH).await? {
             let connector = &grant.holder.connector;
             let is_old = now.since(grant.expires_at) > MAX_AGE;
             if !is_old && failing.contains(connector) {
@@ -86,7 +86,7 @@ impl Integrations {
             }
             let revoked = self.revoke_and_forget(&grant).await;
             if revoked.is_err() && is_old {
-                self.store.delete_grant(&grant.hash).await?;
+                self.store.pending_grants().delete(&grant.hash).await?;
             }
             if revoked.is_err_and(|error| error.concerns_all()) {
                 failing.insert(connector.clone());
@@ -155,7 +155,7 @@ impl Integrations {
         };
         let address = &integration.details.account.address;
         let grant = self.unused_grant(&integration.holder, &integration.user_identifier, address, &secret).await?;
-        self.store.save_grant(grant.clone()).await?;
+        self.store.pending_grants().save(grant.clone()).await?;
         // The failure is logged there, and a later round tries again.
         let _ = self.revoke_and_forget(&grant).await;
         Ok(())
@@ -178,7 +178,7 @@ impl Integrations {
     async fn revoke_and_forget(&self, grant: &PendingGrant) -> Result<(), NotRevoked> {
         let revoked = async {
             self.revoke_grant(grant).await?;
-            self.store.delete_grant(&grant.hash).await.map_err(IntegrationError::from)?;
+            self.store.pending_grants().delete(&grant.hash).await.map_err(IntegrationError::from)?;
             Ok::<_, NotRevoked>(())
         };
         let revoked = revoked.await;
@@ -263,7 +263,7 @@ impl Integrations {
 
     /// The tokens that an account has now, or `None` if it was removed or has no tokens.
     async fn current_tokens(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Tokens>, IntegrationError> {
-        let Some(row) = self.store.integration(holder, user_identifier).await? else { return Ok(None) };
+        let Some(row) = self.store.integrations().get(holder, user_identifier).await? else { return Ok(None) };
         let Some(secret) = self.secret_bytes(&row).await? else { return Ok(None) };
         Ok(Tokens::from_bytes(secret.expose_secret()).ok())
     }

@@ -53,7 +53,7 @@ pub async fn connect(store: &Store, vault: &Vault, name: &str, refresh_token: &s
     let sealed = vault.seal(&context, tokens.to_bytes().expose_secret()).await.unwrap();
     let secret = AccountSecret::OAuth2 { tokens, scopes: Vec::new(), since: clock::now(), client: None };
     let details = secret.details(Account::default(), Some(sealed));
-    store.connect_integration(&holder, name, AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
+    store.integrations().connect(&holder, name, AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
 }
 
 /// The refresh token that is stored for an account.

@@ -53,13 +53,13 @@ impl Integrations {
     }
 
     async fn refresh_due(self: &Arc<Self>) -> Result<(), IntegrationError> {
-        let due = self.store.due_for_refresh(clock::now(), BATCH).await?;
+        let due = self.store.integrations().due_for_refresh(clock::now(), BATCH).await?;
         stream::iter(due)
             .for_each_concurrent(PARALLEL, |id| async move {
                 // The jitter spreads accounts that were connected together, and gateways that
                 // share a database.
                 sleep(jitter()).await;
-                match self.store.integration_by_id(&id).await {
+                match self.store.integrations().by_id(&id).await {
                     // Another gateway may have refreshed it in the meantime.
                     Ok(Some(integration)) if is_due(&integration.details) => {
                         self.refresh(&id, integration.version).await;
@@ -80,8 +80,8 @@ impl Integrations {
     /// notified once.
     async fn mark_expired(&self) -> Result<(), IntegrationError> {
         let now = clock::now();
-        for id in self.store.ended_without_refresh(now, BATCH).await? {
-            let Some(integration) = self.store.integration_by_id(&id).await? else { continue };
+        for id in self.store.integrations().ended_without_refresh(now, BATCH).await? {
+            let Some(integration) = self.store.integrations().by_id(&id).await? else { continue };
             let Some(reason) = Reason::at(&integration.details, now) else { continue };
             let details = Details { status: Status::Expired, reason: reason.to_text(), ..integration.details.clone() };
             let event = self
@@ -89,7 +89,7 @@ impl Integrations {
                 .await?;
             // Another gateway may have stored it in the meantime, or the user has connected the
             // account again.
-            if self.store.update_integration(&id, integration.version, details, event).await?.is_some() {
+            if self.store.integrations().update(&id, integration.version, details, event).await?.is_some() {
                 self.events.stored();
                 self.cache.changed(&integration.holder, &integration.user_identifier).await;
             }

@@ -23,6 +23,6 @@ impl Integrations {
                 Some(self.vault.seal(&context, secret.expose_secret().as_bytes()).await?)
             }
         };
-        Ok(self.store.set_oauth_client(NewOauthClient { secret, ..client }).await?)
+        Ok(self.store.oauth_clients().set(NewOauthClient { secret, ..client }).await?)
     }
 }

@@ -190,7 +190,7 @@ async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
     for (state, expires_at) in
         [("good", now + Duration::from_secs(600)), ("elsewhere", now + Duration::from_secs(600)), ("late", now)]
     {
-        site.integrations.store.save_authorization(authorization(state, expires_at)).await.unwrap();
+        site.integrations.store.authorizations().save(authorization(state, expires_at)).await.unwrap();
     }
     let take = async |connector: &str, state: &str| {
         site.integrations.take_authorization(connector, state).await.unwrap().map(drop)

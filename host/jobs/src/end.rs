@@ -67,7 +67,7 @@ impl Jobs {
             expires_at,
             deliveries: self.deliveries(&job, &explained.content).await?,
         };
-        let is_written = store.end_job(&job.id, job.fence, ended).await?;
+        let is_written = store.jobs().end(&job.id, job.fence, ended).await?;
         if is_written {
             let labels = OutcomeLabels { connector: job.connector, outcome: explained.name.to_owned() };
             metrics.jobs.get_or_create_owned(&labels).inc();

@@ -37,7 +37,7 @@ impl Jobs {
                 result = self.search_lost().await;
             }
             if tick.is_multiple_of(DELETE_EVERY) && result.is_ok() {
-                result = self.parts.store.delete_expired_jobs().await.map(drop).map_err(JobError::from);
+                result = self.parts.store.jobs().delete_expired().await.map(drop).map_err(JobError::from);
             }
             match result {
                 Ok(()) => is_failing = false,
@@ -61,7 +61,7 @@ impl Jobs {
             return Ok(());
         }
         let began_at = Instant::now();
-        let renewed = self.parts.store.renew_jobs(held.clone(), LEASE).await;
+        let renewed = self.parts.store.jobs().renew(held.clone(), LEASE).await;
         let running = self.running.lock();
         let abandon = |lost: &(String, i64)| {
             if let Some(running) = running.get(&lost.0).filter(|running| running.fence == lost.1) {
@@ -90,7 +90,7 @@ impl Jobs {
     /// Puts lost reads back into the queue, and ends lost jobs that must not be run again.
     async fn search_lost(&self) -> Result<(), JobError> {
         let Parts { store, metrics, .. } = &self.parts;
-        let (put_back, ended) = store.take_lost_jobs(LEASE, MAX_ATTEMPTS, BATCH).await?;
+        let (put_back, ended) = store.jobs().take_lost(LEASE, MAX_ATTEMPTS, BATCH).await?;
         if put_back > 0 {
             tracing::warn!(jobs = put_back, "jobs of a gateway that died are taken up again");
             self.wake.notify_one();
@@ -103,7 +103,7 @@ impl Jobs {
                 tracing::error!(job = job.id, %error, "the end of a job cannot be stored; it is tried again");
             }
         }
-        let pending = store.count_pending_jobs().await?;
+        let pending = store.jobs().count_pending().await?;
         metrics.jobs_pending.set(i64::try_from(pending).unwrap_or(i64::MAX));
         Ok(())
     }

@@ -84,7 +84,7 @@ impl Jobs {
             key_id: new.key_id,
             values,
         };
-        store.add_job(job, config.max_pending_per_tenant).await?;
+        store.jobs().add(job, config.max_pending_per_tenant).await?;
         self.wake.notify_one();
         Ok(id)
     }
@@ -116,7 +116,7 @@ impl Jobs {
         for _ in 0..READS_OF_LIST {
             // One more shows if there is a next page.
             let filter = JobFilter { status, before: listed.next_cursor.take(), limit: limit + 1 };
-            let mut found = self.parts.store.jobs_of(of.tenant, of.subject, filter).await?;
+            let mut found = self.parts.store.jobs().of(of.tenant, of.subject, filter).await?;
             let is_last = found.len() <= limit as usize;
             found.truncate(limit as usize);
             for job in found.iter().filter(|job| self.is_of(of, job)) {
@@ -140,7 +140,7 @@ impl Jobs {
     }
 
     async fn find(&self, of: JobsOf<'_>, id: &str) -> Result<Option<Job>, StoreError> {
-        let found = self.parts.store.job(of.tenant, of.subject, id).await?;
+        let found = self.parts.store.jobs().get(of.tenant, of.subject, id).await?;
         Ok(found.filter(|job| self.is_of(of, job)))
     }
 
@@ -168,7 +168,7 @@ impl Jobs {
     /// # Errors
     /// If the store or the vault fails.
     pub async fn get_any(&self, id: &str) -> Result<Option<String>, JobError> {
-        match self.parts.store.any_job(id).await? {
+        match self.parts.store.jobs().any(id).await? {
             Some(job) => self.record(&job, Viewer::Operator).await.map(Some),
             None => Ok(None),
         }
@@ -181,7 +181,7 @@ impl Jobs {
     pub async fn list_all(&self, filter: AnyJobFilter) -> Result<ListedJobs, JobError> {
         let limit = filter.limit;
         // One more shows if there is a next page.
-        let mut found = self.parts.store.all_jobs(AnyJobFilter { limit: limit + 1, ..filter }).await?;
+        let mut found = self.parts.store.jobs().all(AnyJobFilter { limit: limit + 1, ..filter }).await?;
         let is_last = found.len() <= limit as usize;
         found.truncate(limit as usize);
         let mut jobs = Vec::with_capacity(found.len());
@@ -197,7 +197,7 @@ impl Jobs {
     /// # Errors
     /// If the store or the vault fails.
     pub async fn cancel_any(&self, id: &str) -> Result<Option<bool>, JobError> {
-        self.cancel_found(id, || self.parts.store.any_job(id)).await
+        self.cancel_found(id, || self.parts.store.jobs().any(id)).await
     }
 
     /// Cancels the job that `find` reads.

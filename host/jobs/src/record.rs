@@ -189,7 +189,8 @@ impl Jobs {
     /// The callbacks of a job, in the order of the caller.
     async fn callbacks(&self, job: &Job) -> Result<Vec<CallbackRecord>, JobError> {
         let urls: Vec<String> = self.json_value(&job.id, JobValue::Callbacks).await?.unwrap_or_default();
-        let deliveries = if urls.is_empty() { Vec::new() } else { self.parts.store.deliveries_of(&job.id).await? };
+        let deliveries =
+            if urls.is_empty() { Vec::new() } else { self.parts.store.webhooks().deliveries_of(&job.id).await? };
         Ok(CallbackRecord::of_job(&job.id, &urls, &deliveries))
     }
 }

@@ -128,7 +128,7 @@ impl Jobs {
             let written = match &explained {
                 Ok(explained) => self.end(job, explained).await,
                 Err(backoff) => {
-                    self.parts.store.put_back_job(&job.id, job.fence, *backoff).await.map_err(JobError::from)
+                    self.parts.store.jobs().put_back(&job.id, job.fence, *backoff).await.map_err(JobError::from)
                 }
             };
             match written {
@@ -272,6 +272,6 @@ impl Jobs {
 
     async fn save_progress(&self, job: &Job, progress: ProgressRecord) -> Result<(), JobError> {
         let sealed = self.seal_json(&job.id, JobValue::Progress, &progress).await?;
-        Ok(self.parts.store.save_job_progress(&job.id, job.fence, sealed).await?)
+        Ok(self.parts.store.jobs().save_progress(&job.id, job.fence, sealed).await?)
     }
 }

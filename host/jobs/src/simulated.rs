@@ -31,7 +31,7 @@ impl Jobs {
             key_id: None,
             values: vec![(JobValue::Input, input), (JobValue::Callbacks, callbacks)],
         };
-        self.parts.store.add_job(job, 1000).await?;
+        self.parts.store.jobs().add(job, 1000).await?;
         self.wake.notify_one();
         Ok(())
     }

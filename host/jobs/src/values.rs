@@ -27,7 +27,7 @@ impl Jobs {
     /// Reads a value of a job. `None` if the job does not have it.
     pub(super) async fn value(&self, job: &str, value: JobValue) -> Result<Option<String>, JobError> {
         let Parts { store, vault, .. } = &self.parts;
-        let Some(sealed) = store.job_value(job, value).await? else { return Ok(None) };
+        let Some(sealed) = store.jobs().value(job, value).await? else { return Ok(None) };
         let [room, row] = value.context(job);
         let bytes = compute::drive(sealed.bytes.len(), vault.unseal(&[&room, &row], &sealed)).await?;
         let text = std::str::from_utf8(bytes.expose_secret()).map_err(|error| JobError::Value(error.to_string()))?;

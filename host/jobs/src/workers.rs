@@ -66,7 +66,7 @@ impl Jobs {
                 connectors: with_all(share_of_connector(workers), running.values().map(|running| &*running.connector)),
             }
         };
-        self.parts.store.take_job(&self.parts.gateway, LEASE, full).await
+        self.parts.store.jobs().take(&self.parts.gateway, LEASE, full).await
     }
 
     /// Notes that a job runs here, until the worker is dropped.

@@ -62,7 +62,7 @@ pub(super) async fn follow(follower: &Arc<impl Follower>) {
             }
         }
         let follow = async {
-            let revision = service.store().modules_revision().await?;
+            let revision = service.store().modules().revision().await?;
             if followed != Some(revision) || service.has_open() {
                 follow_once(follower).await?;
                 followed = Some(revision);
@@ -185,7 +185,7 @@ impl Registry {
                 return Ok(module);
             }
         }
-        let stored = self.service.store().module_bytes(digest).await.map_err(Refusal::Store)?;
+        let stored = self.service.store().modules().bytes(digest).await.map_err(Refusal::Store)?;
         let module = stored.ok_or_else(|| {
             Refusal::Temporary(format!("the database does not have the module {digest} of the service"))
         })?;
@@ -211,12 +211,12 @@ impl Registry {
         if !self.service.is_shared() || contract_rules::name::identifier(identifier).is_err() {
             return Ok(());
         }
-        let stored = self.service.store().stored_modules(identifier).await?;
+        let stored = self.service.store().modules().stored(identifier).await?;
         for version in stored.iter().take(self.versions.capacity()).rev() {
             if self.versions.has(identifier, version)? {
                 continue;
             }
-            let Some(module) = self.service.store().module_bytes(&version.digest).await? else { continue };
+            let Some(module) = self.service.store().modules().bytes(&version.digest).await? else { continue };
             if sha256_hex(&module) == version.digest {
                 self.versions.mirror(identifier, version, &module)?;
             }

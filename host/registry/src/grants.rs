@@ -88,7 +88,7 @@ impl Grants {
     /// The hosts that are granted to a connector. If the gateway started without its database and
     /// has not reached it since, these are the hosts that were granted before.
     pub(super) async fn granted(&self, identifier: &str) -> Result<Vec<String>, StoreError> {
-        let read = self.store.grants(identifier).await;
+        let read = self.store.grants().of(identifier).await;
         let last_served = self.last_served.load();
         let Some(last) = &*last_served else { return read };
         if read.is_ok() {
@@ -99,18 +99,18 @@ impl Grants {
 
     /// The grants that a version had when another one replaced it. `None` if they are not known.
     pub(super) async fn of_version(&self, identifier: &str, digest: &str) -> Result<Option<Vec<String>>, StoreError> {
-        self.store.previous_grants(identifier, digest).await
+        self.store.grants().previous(identifier, digest).await
     }
 
     /// A number that grows when any process changes grants.
     pub(super) async fn revision(&self) -> Result<i64, StoreError> {
-        self.store.grants_revision().await
+        self.store.grants().revision().await
     }
 
     /// Changes the grants of the present version.
     pub(super) async fn change(&self, identifier: &str, change: GrantChange<'_>) -> Result<(), StoreError> {
         self.count_change(identifier);
-        self.store.change_grants(identifier, change).await
+        self.store.grants().change(identifier, change).await
     }
 
     /// Keeps the grants of the version `previous`, and changes them for the version `present`.
@@ -124,7 +124,7 @@ impl Grants {
         if !matches!(change, GrantChange::Add([])) {
             self.count_change(identifier);
         }
-        self.store.swap_grants(identifier, previous, present, change).await
+        self.store.grants().swap(identifier, previous, present, change).await
     }
 
     /// The hosts of a connector with their states, sorted by host.

@@ -110,17 +110,17 @@ impl History {
 
     /// The last changes of one connector, or of all of them. The newest is first.
     pub(super) async fn list(&self, identifier: Option<&str>, limit: u32) -> Result<Vec<Change>, StoreError> {
-        self.store.changes(identifier, limit).await
+        self.store.changes().list(identifier, limit).await
     }
 
     /// Adds a change that a command or a route is about to make.
     pub(super) async fn add(&self, entry: NewChange) -> Result<(), StoreError> {
-        self.store.note_change(entry).await
+        self.store.changes().note(entry).await
     }
 
     /// Adds a change that the gateway noticed in a folder, if the history does not end with it.
     pub(super) async fn add_noticed(&self, entry: NewChange) -> Result<(), StoreError> {
-        self.store.note_noticed_change(entry).await
+        self.store.changes().note_noticed(entry).await
     }
 
     /// The entry of a revocation of grants. The connector need not be live.

@@ -347,7 +347,7 @@ impl Registry {
     /// live. `None` if the connector is not installed.
     async fn present_digest(&self, identifier: &str) -> Result<Option<String>, StoreError> {
         if self.service.is_shared()
-            && let Some(live) = self.service.store().live_module(identifier).await?
+            && let Some(live) = self.service.store().modules().live_of(identifier).await?
             && live.digest.is_some()
         {
             return Ok(live.digest);

@@ -259,7 +259,7 @@ pub(super) async fn beyond_accepted(registry: &Registry, candidate: &Connector) 
 /// service has accepted it for all gateways, also for one that does not serve it yet.
 async fn accepted_version(registry: &Registry, identifier: &str) -> Result<Option<String>, Refusal> {
     if registry.service.is_shared()
-        && let Some(present) = registry.service.store().live_module(identifier).await.map_err(Refusal::Store)?
+        && let Some(present) = registry.service.store().modules().live_of(identifier).await.map_err(Refusal::Store)?
     {
         return Ok(present.digest);
     }

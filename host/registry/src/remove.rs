@@ -47,7 +47,7 @@ impl Registry {
         if !self.service.is_shared() {
             return Ok(false);
         }
-        let live = self.service.store().live_module(identifier).await?;
+        let live = self.service.store().modules().live_of(identifier).await?;
         Ok(live.is_some_and(|live| live.digest.is_some()))
     }
 }

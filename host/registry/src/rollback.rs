@@ -111,7 +111,7 @@ impl Registry {
         identifier: &str,
     ) -> Result<Option<(Origin, String)>, ChangeError> {
         if self.service.is_shared()
-            && let Some(live) = self.service.store().live_module(identifier).await?
+            && let Some(live) = self.service.store().modules().live_of(identifier).await?
             && let Some(digest) = live.digest
         {
             return Ok(Some((Origin::Foreign, digest)));

@@ -105,20 +105,20 @@ impl Service {
     ) -> Result<ModuleCondition, StoreError> {
         let generation = match replaces {
             Some(named) => named,
-            None => self.store.live_module(identifier).await?.map_or(0, |live| live.generation),
+            None => self.store.modules().live_of(identifier).await?.map_or(0, |live| live.generation),
         };
         Ok(ModuleCondition::Generation(generation))
     }
 
     /// Makes a change in the store.
     pub(super) async fn change(&self, change: ModuleChange) -> Result<ModuleOutcome, StoreError> {
-        self.store.change_module(change).await
+        self.store.modules().change(change).await
     }
 
     /// Reads the present state of all connectors from the store. If the gateway started without
     /// its database and has not reached it since, this is the state that it served before.
     pub(super) async fn read(&self) -> Result<Arc<Vec<LiveModule>>, StoreError> {
-        let read = self.store.live_modules().await;
+        let read = self.store.modules().live().await;
         let mut known = self.known.lock();
         let live = match (read, &known.last_served) {
             (Ok(live), _) => {
@@ -236,7 +236,7 @@ impl Registry {
         let store = self.service.store();
         let has_had = match self.service.is_shared() {
             false => false,
-            true => match store.has_had_module(identifier, digest).await {
+            true => match store.modules().has_had(identifier, digest).await {
                 Ok(has_had) => has_had,
                 // The gateway serves it without the store.
                 Err(_) if self.service.was_serving(identifier, digest) => return Ok(None),
@@ -244,7 +244,7 @@ impl Registry {
             },
         };
         if has_had {
-            let live = store.live_module(identifier).await.map_err(Refusal::Store)?.and_then(|live| live.digest);
+            let live = store.modules().live_of(identifier).await.map_err(Refusal::Store)?.and_then(|live| live.digest);
             if live.as_deref() != Some(digest) {
                 tracing::info!(
                     connector = identifier,

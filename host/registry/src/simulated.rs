@@ -92,7 +92,7 @@ impl<M: Machine> SimulatedRegistry<M> {
 
     /// `Err` has the reason of a refusal that passes.
     async fn fetch(&self, digest: &str) -> Result<(), String> {
-        let stored = self.service.store().module_bytes(digest).await.map_err(|error| error.to_string())?;
+        let stored = self.service.store().modules().bytes(digest).await.map_err(|error| error.to_string())?;
         if stored.as_deref() != Some(digest.as_bytes()) {
             return Err(format!("the database does not have the module {digest}"));
         }

@@ -54,7 +54,7 @@ impl Host for Guest {
             Err(error) => return Ok(Err(error)),
         };
         let _waiting = self.wait_for(Awaited::Store);
-        Ok(scope.store.storage_get(&scope.vault, &scope.key_space(), &key).await.map_err(to_guest))
+        Ok(scope.store.storage().get(&scope.vault, &scope.key_space(), &key).await.map_err(to_guest))
     }
 
     async fn set(
@@ -69,7 +69,12 @@ impl Host for Guest {
         };
         let time_to_live = time_to_live_seconds.map(|seconds| Duration::from_secs(seconds.into()));
         let _waiting = self.wait_for(Awaited::Store);
-        Ok(scope.store.storage_set(&scope.vault, &scope.key_space(), &key, value, time_to_live).await.map_err(to_guest))
+        Ok(scope
+            .store
+            .storage()
+            .set(&scope.vault, &scope.key_space(), &key, value, time_to_live)
+            .await
+            .map_err(to_guest))
     }
 
     async fn delete(&mut self, key: String) -> wasmtime::Result<Result<(), Error>> {
@@ -78,6 +83,6 @@ impl Host for Guest {
             Err(error) => return Ok(Err(error)),
         };
         let _waiting = self.wait_for(Awaited::Store);
-        Ok(scope.store.storage_delete(&scope.key_space(), &key).await.map_err(to_guest))
+        Ok(scope.store.storage().delete(&scope.key_space(), &key).await.map_err(to_guest))
     }
 }

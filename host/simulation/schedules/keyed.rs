@@ -103,7 +103,7 @@ impl Site {
         self.serving.lock()[gateway] = Some((process, idempotency));
         loop {
             sleep(Duration::from_secs(20)).await;
-            let _ = store.sweep_idempotency().await;
+            let _ = store.idempotency().sweep().await;
         }
     }
 

@@ -139,7 +139,7 @@ impl Site {
             let authorization = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret())).unwrap();
             let key = Key { id: stored.id.clone(), authorization, state: State::Made };
             // If the answer is lost, no caller gets the key.
-            if store.create_key(stored).await.is_ok() {
+            if store.keys().create(stored).await.is_ok() {
                 self.keys.lock().push(key);
                 self.world.log(format_args!("{} has made key {}", process.name(), self.keys.lock().len() - 1));
             }
@@ -151,7 +151,7 @@ impl Site {
             keys[number].state = State::Revoking;
             keys[number].id.clone()
         };
-        let revoked = store.revoke_key(&id).await.is_ok();
+        let revoked = store.keys().revoke(&id).await.is_ok();
         self.world.log(format_args!("{} revokes key {number}: {revoked}", process.name()));
         if revoked {
             self.keys.lock()[number].state = State::Revoked(self.world.now());

@@ -159,7 +159,7 @@ impl Site {
 
     /// All gateways serve what the database says.
     async fn check_end(&self, count: usize) {
-        let live = self.world.database.store(Arc::new(NoFaults)).live_modules().await.unwrap();
+        let live = self.world.database.store(Arc::new(NoFaults)).modules().live().await.unwrap();
         let present = self.present.lock().clone();
         if present.len() < count {
             self.world.violated(format_args!("only {} gateways are there", present.len()));

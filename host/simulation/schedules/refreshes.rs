@@ -145,7 +145,7 @@ impl Oracle {
             if since > end {
                 return;
             }
-            let Ok(Some(row)) = store.integration_by_id(id).await else { continue };
+            let Ok(Some(row)) = store.integrations().by_id(id).await else { continue };
             if row.details.status != Status::Active {
                 return;
             }
@@ -165,7 +165,7 @@ impl Oracle {
 
     /// The number of the stored refresh token of an account.
     async fn stored(&self, id: &str) -> (Status, u64) {
-        let row = self.store.integration_by_id(id).await.unwrap().unwrap();
+        let row = self.store.integrations().by_id(id).await.unwrap().unwrap();
         let token = refresh_token(&self.vault, &row).await.unwrap();
         (row.details.status, token.rsplit_once('-').unwrap().1.parse().unwrap())
     }
@@ -269,7 +269,7 @@ impl Oracle {
             // The account still works, and no lease is left that stops a refresh.
             let Some(integrations) = self.start(&process, &store, &self.folders[0]).await else { continue };
             let since = self.world.now();
-            let Ok(Some(row)) = store.integration_by_id(id).await else { continue };
+            let Ok(Some(row)) = store.integrations().by_id(id).await else { continue };
             integrations.refresh_now(id, row.version).await;
             let (_, stored) = self.stored(id).await;
             if stored != current + 1 && self.world.calm_since() < since {

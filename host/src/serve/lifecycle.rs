@@ -13,7 +13,7 @@ use super::upkeep::{catch_up, checkpoint, share_budgets, sweep_storage};
 use gateway::{Gateway, ask_about_devices, backlog, heartbeat};
 use metrics::samples;
 use pipeline::budgets::Ledger;
-use store::Store;
+use store::new_gateway_id;
 use store::vault::Vault;
 use tls::Certificates;
 
@@ -47,7 +47,7 @@ impl Lifecycle {
     /// If the database does not answer.
     pub(super) async fn start(parts: Parts, certificates: Certificates) -> Result<Self, ServeError> {
         let Parts { gateway, vault, is_reached, first_key: _, call_writers } = parts;
-        let id = Store::new_gateway_id()?;
+        let id = new_gateway_id()?;
         let call_writers = tokio::spawn(call_writers.run());
         let presence = [
             tokio::spawn(heartbeat::beat(gateway.clone(), id.clone())),
@@ -58,7 +58,7 @@ impl Lifecycle {
         let ledger = Ledger::new(store.clone(), id.clone());
         let sharing = share_budgets(gateway.budgets.clone(), ledger, Arc::clone(registry), stop_sharing.clone());
         let sharing = tokio::spawn(sharing);
-        let grants_revision = if is_reached { Some(store.grants_revision().await?) } else { None };
+        let grants_revision = if is_reached { Some(store.grants().revision().await?) } else { None };
         let authenticator = Arc::clone(&gateway.authenticator);
         let (samples, memory) = (Arc::clone(&gateway.samples), gateway.egress.memory().clone());
         let mut background = vec![
@@ -115,7 +115,7 @@ impl Lifecycle {
         }
         telemetry.stop(drained_at).await;
         abort(self.presence);
-        if let Err(error) = store.forget_gateway(&self.id).await {
+        if let Err(error) = store.gateways().forget(&self.id).await {
             tracing::debug!(%error, "the gateway could not be taken from the list of gateways");
         }
         if let Err(error) = authenticator.note_use().await {

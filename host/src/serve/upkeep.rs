@@ -96,38 +96,38 @@ pub(super) async fn sweep_storage(store: Store, vault: Vault, config: Arc<Config
     let mut ticks = tokio::time::interval(STORAGE_SWEEP);
     loop {
         ticks.tick().await;
-        match store.seal_plain_values(&vault).await {
+        match store.storage().seal_plain_values(&vault).await {
             Ok(0) => {}
             Ok(values) => {
                 tracing::info!(values, "values of connectors' storage from a previous version are sealed now")
             }
             Err(error) => tracing::warn!(%error, "values of connectors' storage could not be sealed"),
         }
-        if let Err(error) = store.storage_sweep().await {
+        if let Err(error) = store.storage().sweep().await {
             tracing::warn!(%error, "expired values of connectors' storage could not be removed");
         }
-        if let Err(error) = store.sweep_idempotency().await {
+        if let Err(error) = store.idempotency().sweep().await {
             tracing::warn!(%error, "expired idempotency keys could not be removed");
         }
-        if let Err(error) = store.sweep_webhooks().await {
+        if let Err(error) = store.webhooks().sweep().await {
             tracing::warn!(%error, "the records of old webhooks could not be removed");
         }
-        if let Err(error) = store.sweep_oauth_clients().await {
+        if let Err(error) = store.oauth_clients().sweep().await {
             tracing::warn!(%error, "replaced OAuth clients could not be removed");
         }
         if let Err(error) = store.fold_stored_bytes().await {
             tracing::warn!(%error, "the bytes that tenants have stored could not be added up");
         }
-        if let Err(error) = store.delete_old_audit(config.audit_keep).await {
+        if let Err(error) = store.audit().delete_old(config.audit_keep).await {
             tracing::warn!(%error, "old entries of the audit could not be removed");
         }
-        if let Err(error) = store.delete_old_calls(config.calls.keep_for).await {
+        if let Err(error) = store.calls().delete_old(config.calls.keep_for).await {
             tracing::warn!(%error, "old records of calls could not be removed");
         }
-        if let Err(error) = store.sweep_usage(config.usage_keep).await {
+        if let Err(error) = store.usage().sweep(config.usage_keep).await {
             tracing::warn!(%error, "old usage could not be removed");
         }
-        if let Err(error) = store.sweep_agent_sessions().await {
+        if let Err(error) = store.agent_sessions().sweep().await {
             tracing::warn!(%error, "agent sessions that have expired could not be removed");
         }
     }

@@ -34,52 +34,50 @@ impl Store {
     /// Fails if the database does not answer. Nothing is changed then.
     pub async fn prepare_restored(&self, detail: &str) -> Stored<Restored> {
         let (by, detail) = (Acting::current(), detail.to_owned());
-        self.database
-            .write(Durability::PowerLoss, move |connection| {
-                note(connection, &by, AuditAction::DatabaseRestored, "database", "", &detail)?;
-                connection
-                    .execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
-                connection
-                    .execute("UPDATE webhook_deliveries SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
-                // The services may have forgotten a subscription, or know one that this database does not.
-                connection.execute(
+        self.write(Durability::PowerLoss, move |connection| {
+            note(connection, &by, AuditAction::DatabaseRestored, "database", "", &detail)?;
+            connection.execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
+            connection
+                .execute("UPDATE webhook_deliveries SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
+            // The services may have forgotten a subscription, or know one that this database does not.
+            connection.execute(
                 "UPDATE subscriptions SET leased_until = NULL, renew_at = now_ms(), due_at = now_ms(), blocked = NULL",
                 &[],
             )?;
-                connection.execute(
-                    "UPDATE idempotency_keys SET leased_until = $1 WHERE leased_until IS NOT NULL",
-                    values![DEAD],
-                )?;
-                // The next gateway ends them with an unknown outcome, as jobs of a gateway that died.
-                let cut_off_jobs = connection.execute(
-                    "UPDATE jobs SET status = 'running', leased_until = $1, fence = fence + 1,
+            connection.execute(
+                "UPDATE idempotency_keys SET leased_until = $1 WHERE leased_until IS NOT NULL",
+                values![DEAD],
+            )?;
+            // The next gateway ends them with an unknown outcome, as jobs of a gateway that died.
+            let cut_off_jobs = connection.execute(
+                "UPDATE jobs SET status = 'running', leased_until = $1, fence = fence + 1,
                      attempts = CASE WHEN status = 'pending' THEN attempts + 1 ELSE attempts END,
                      started_at = coalesce(started_at, now_ms())
                  WHERE status IN ('pending', 'running') AND changes_data = $2",
-                    values![DEAD, true],
-                )?;
-                connection.execute(
-                    "UPDATE jobs SET leased_until = $1, fence = fence + 1 WHERE status = 'running'",
-                    values![DEAD],
-                )?;
-                for emptied in [
-                    "confirmations",
-                    "console_sessions",
-                    "agent_sessions",
-                    "gateway_connectors",
-                    "gateways",
-                    "budget_holders",
-                ] {
-                    connection.execute(&format!("DELETE FROM {emptied}"), &[])?;
-                }
-                let accounts = connection.execute(
-                    "UPDATE integrations SET next_refresh_at = now_ms()
+                values![DEAD, true],
+            )?;
+            connection.execute(
+                "UPDATE jobs SET leased_until = $1, fence = fence + 1 WHERE status = 'running'",
+                values![DEAD],
+            )?;
+            for emptied in [
+                "confirmations",
+                "console_sessions",
+                "agent_sessions",
+                "gateway_connectors",
+                "gateways",
+                "budget_holders",
+            ] {
+                connection.execute(&format!("DELETE FROM {emptied}"), &[])?;
+            }
+            let accounts = connection.execute(
+                "UPDATE integrations SET next_refresh_at = now_ms()
                  WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at IS NOT NULL",
-                    &[],
-                )?;
-                Ok(Restored { accounts, cut_off_jobs })
-            })
-            .await
+                &[],
+            )?;
+            Ok(Restored { accounts, cut_off_jobs })
+        })
+        .await
     }
 }
 
@@ -107,12 +105,12 @@ mod tests {
     async fn no_lease_is_left_in_a_restored_database(site: Site) {
         let store = &site.store;
         let id = connect(store, "ann").await.id;
-        let fence = store.lease_refresh(&id, LONG).await.unwrap().unwrap();
+        let fence = store.integrations().lease_refresh(&id, LONG).await.unwrap().unwrap();
         let call = IdempotentCall::new("acme", "ann", "k", &[b"POST"]);
-        assert!(matches!(store.begin_idempotent(&call, LONG, LONG).await.unwrap(), KeyState::New(_)));
+        assert!(matches!(store.idempotency().begin(&call, LONG, LONG).await.unwrap(), KeyState::New(_)));
         store.prepare_restored("").await.unwrap();
-        assert_eq!(store.lease_refresh(&id, LONG).await.unwrap(), Some(fence + 1));
-        assert_eq!(store.begin_idempotent(&call, LONG, LONG).await.unwrap(), KeyState::Lost);
+        assert_eq!(store.integrations().lease_refresh(&id, LONG).await.unwrap(), Some(fence + 1));
+        assert_eq!(store.idempotency().begin(&call, LONG, LONG).await.unwrap(), KeyState::Lost);
     }
 
     fn job(changes_data: bool) -> NewJob {
@@ -136,21 +134,21 @@ mod tests {
         let ids = jobs.each_ref().map(|job| job.id.clone());
         let [running_change, waiting_change, running_read, waiting_read] = jobs;
         for job in [running_change, running_read] {
-            store.add_job(job, 9).await.unwrap();
-            store.take_job("one", LONG, FullShares::default()).await.unwrap().unwrap();
+            store.jobs().add(job, 9).await.unwrap();
+            store.jobs().take("one", LONG, FullShares::default()).await.unwrap().unwrap();
         }
         for job in [waiting_change, waiting_read] {
-            store.add_job(job, 9).await.unwrap();
+            store.jobs().add(job, 9).await.unwrap();
         }
         assert_eq!(store.prepare_restored("").await.unwrap().cut_off_jobs, 2);
-        let (put_back, lost) = store.take_lost_jobs(LONG, 9, 9).await.unwrap();
+        let (put_back, lost) = store.jobs().take_lost(LONG, 9, 9).await.unwrap();
         let mut lost: Vec<_> = lost.into_iter().map(|job| job.id).collect();
         lost.sort_unstable();
         let mut changes = vec![ids[0].clone(), ids[1].clone()];
         changes.sort_unstable();
         assert_eq!((put_back, lost), (1, changes));
         let mut taken = Vec::new();
-        while let Some(job) = store.take_job("two", LONG, FullShares::default()).await.unwrap() {
+        while let Some(job) = store.jobs().take("two", LONG, FullShares::default()).await.unwrap() {
             taken.push(job.id);
         }
         taken.sort_unstable();
@@ -163,13 +161,13 @@ mod tests {
         let store = &site.store;
         let at = |user: &'static str, next: Option<u64>| async move {
             let details = Details { next_refresh_at: next.map(at_second), ..details() };
-            store.connect_integration(&holder(), user, AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
+            store.integrations().connect(&holder(), user, AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
         };
         let later = at("later", Some(40_000_000_000)).await;
         at("never", None).await;
         assert_eq!(store.prepare_restored("").await.unwrap().accounts, 1);
         // Later than the clock of the database, and earlier than the time before.
-        assert_eq!(store.due_for_refresh(at_second(20_000_000_000), 9).await.unwrap(), [later]);
+        assert_eq!(store.integrations().due_for_refresh(at_second(20_000_000_000), 9).await.unwrap(), [later]);
     }
 
     #[tokio::test]
@@ -185,13 +183,13 @@ mod tests {
         let copy = Store::open(folder.path()).await.unwrap();
         let needed = async |store| vault::Vault::needed_master_keys(store).await.unwrap();
         assert_eq!(needed(&copy).await, needed(&site.store).await);
-        assert!(copy.lease_refresh(&id, LONG).await.unwrap().is_some());
+        assert!(copy.integrations().lease_refresh(&id, LONG).await.unwrap().is_some());
     }
 
     async fn the_audit_says_who_has_restored_the_database(site: Site) {
         let restoring = site.store.prepare_restored("the backup of yesterday");
         acting(Acting::person("ann", "host"), restoring).await.unwrap();
-        let entries = site.store.audit(AuditFilter { limit: 10, ..AuditFilter::default() }).await.unwrap();
+        let entries = site.store.audit().list(AuditFilter { limit: 10, ..AuditFilter::default() }).await.unwrap();
         let found: Vec<_> = entries.iter().map(|entry| (&*entry.actor, &*entry.action, &*entry.detail)).collect();
         assert_eq!(found, [("person:ann@host", "database.restored", "the backup of yesterday")]);
     }

@@ -5,9 +5,10 @@ use std::time::SystemTime;
 use database::connection::{Connection, Durability};
 use database::value::values;
 
+use crate::Stored;
 use crate::audit::{self, Acting, AuditAction};
+use crate::handles::Changes;
 use crate::records::record;
-use crate::{Store, Stored};
 
 /// Maximum number of changes of one connector that are kept.
 const MAX_CHANGES: i64 = 1000;
@@ -89,22 +90,22 @@ record! {
     Change: at, connector, action, actor_kind, actor, version, digest, installed, detail
 }
 
-impl Store {
+impl Changes<'_> {
     /// Adds a change to the history of its connector, and deletes the oldest ones.
-    pub async fn note_change(&self, change: NewChange) -> Stored<()> {
+    pub async fn note(self, change: NewChange) -> Stored<()> {
         let by = actor(&change);
-        self.database.write(Durability::PowerLoss, move |connection| insert_and_trim(connection, &by, &change)).await
+        self.0.write(Durability::PowerLoss, move |connection| insert_and_trim(connection, &by, &change)).await
     }
 
     /// Adds a change that this process has only noticed. Adds nothing if the history already ends
     /// with the state after the change: the process that made the change, or another one that
     /// noticed it, has added it.
-    pub async fn note_noticed_change(&self, change: NewChange) -> Stored<()> {
+    pub async fn note_noticed(self, change: NewChange) -> Stored<()> {
         let (seen, by) = (change.clone(), actor(&change));
-        if self.database.read(move |connection| is_known(connection, &seen)).await? {
+        if self.0.read(move |connection| is_known(connection, &seen)).await? {
             return Ok(());
         }
-        self.database
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 connection.lock(&format!("history {}", change.connector))?;
                 if is_known(connection, &change)? { Ok(()) } else { insert_and_trim(connection, &by, &change) }
@@ -114,9 +115,9 @@ impl Store {
 
     /// The last change by which the module with this digest replaced another one. `None` if the
     /// connector had no other module before.
-    pub async fn last_swap(&self, connector: &str, digest: &str) -> Stored<Option<Swap>> {
+    pub async fn last_swap(self, connector: &str, digest: &str) -> Stored<Option<Swap>> {
         let (connector, digest) = (connector.to_owned(), digest.to_owned());
-        self.database
+        self.0
             .read(move |connection| {
                 let states = connection.all(
                     "SELECT number, changed_at, version, digest, installed FROM connector_changes WHERE connector = $1 \
@@ -129,9 +130,9 @@ impl Store {
     }
 
     /// The last changes of one connector, or of all of them. The newest is first.
-    pub async fn changes(&self, connector: Option<&str>, limit: u32) -> Stored<Vec<Change>> {
+    pub async fn list(self, connector: Option<&str>, limit: u32) -> Stored<Vec<Change>> {
         let connector = connector.map(str::to_owned);
-        self.database
+        self.0
             .read(move |connection| match connector {
                 Some(connector) => connection.all(
                     &format!(
@@ -242,13 +243,13 @@ mod tests {
     async fn changes_are_kept_with_their_actors_and_the_newest_is_first(site: Site) {
         let store = &site.store;
         for new in [change("one", "aa", true), change("two", "bb", true), change("one", "aa", false)] {
-            store.note_change(new).await.unwrap();
+            store.changes().note(new).await.unwrap();
         }
-        let of_one = store.changes(Some("one"), 10).await.unwrap();
+        let of_one = store.changes().list(Some("one"), 10).await.unwrap();
         let seen: Vec<_> = of_one.iter().map(|change| (change.action.as_str(), change.installed)).collect();
         assert_eq!(seen, [("removed", false), ("added", true)]);
         assert_eq!((&*of_one[0].actor_kind, &*of_one[0].actor, &*of_one[0].digest), ("api_key", "ci (k1)", "aa"));
-        let all = store.changes(None, 2).await.unwrap();
+        let all = store.changes().list(None, 2).await.unwrap();
         let seen: Vec<_> = all.iter().map(|change| &*change.connector).collect();
         assert_eq!(seen, ["one", "two"]);
     }
@@ -261,49 +262,49 @@ mod tests {
             (change("one", "bb", false), 3),
             (change("one", "bb", true), 4),
         ] {
-            let (one, two) = tokio::join!(store.note_noticed_change(new.clone()), other.note_noticed_change(new));
+            let (one, two) = tokio::join!(store.changes().note_noticed(new.clone()), other.changes().note_noticed(new));
             one.unwrap();
             two.unwrap();
-            assert_eq!(store.changes(Some("one"), 10).await.unwrap().len(), expected);
+            assert_eq!(store.changes().list(Some("one"), 10).await.unwrap().len(), expected);
         }
-        store.note_change(change("one", "", false)).await.unwrap();
-        store.note_noticed_change(change("one", "bb", false)).await.unwrap();
-        assert_eq!(store.changes(Some("one"), 10).await.unwrap().len(), 5);
+        store.changes().note(change("one", "", false)).await.unwrap();
+        store.changes().note_noticed(change("one", "bb", false)).await.unwrap();
+        assert_eq!(store.changes().list(Some("one"), 10).await.unwrap().len(), 5);
     }
 
     async fn the_swap_to_a_version_is_the_first_change_after_another_version(site: Site) {
         let store = &site.store;
-        let swap = async |digest: &str| store.last_swap("one", digest).await.unwrap();
+        let swap = async |digest: &str| store.changes().last_swap("one", digest).await.unwrap();
         let replaced = async |digest: &str| swap(digest).await.map(|swap| swap.replaced.1);
-        store.note_change(change("one", "aa", true)).await.unwrap();
+        store.changes().note(change("one", "aa", true)).await.unwrap();
         assert_eq!(swap("aa").await, None, "a new connector replaces no other");
-        store.note_change(change("one", "bb", true)).await.unwrap();
+        store.changes().note(change("one", "bb", true)).await.unwrap();
         let first = swap("bb").await.unwrap();
         assert_eq!(first.replaced, ("1.0.0".to_owned(), "aa".to_owned()));
         // Grants, or the same module once more.
-        store.note_change(change("one", "bb", true)).await.unwrap();
+        store.changes().note(change("one", "bb", true)).await.unwrap();
         assert_eq!(swap("bb").await, Some(first.clone()));
-        store.note_change(change("one", "aa", true)).await.unwrap();
+        store.changes().note(change("one", "aa", true)).await.unwrap();
         assert_eq!((replaced("aa").await.as_deref(), swap("bb").await), (Some("bb"), Some(first.clone())));
-        store.note_change(change("one", "bb", true)).await.unwrap();
+        store.changes().note(change("one", "bb", true)).await.unwrap();
         assert!(swap("bb").await.unwrap().number > first.number, "it is a swap again");
-        store.note_change(change("one", "bb", false)).await.unwrap();
-        store.note_change(change("one", "aa", true)).await.unwrap();
+        store.changes().note(change("one", "bb", false)).await.unwrap();
+        store.changes().note(change("one", "aa", true)).await.unwrap();
         assert_eq!(swap("aa").await, None, "it was removed before");
     }
 
     async fn the_oldest_changes_are_forgotten(site: Site) {
         let store = &site.store;
-        store.note_change(change("other", "aa", true)).await.unwrap();
+        store.changes().note(change("other", "aa", true)).await.unwrap();
         site.execute(
             "INSERT INTO connector_changes (connector, changed_at, action, actor_kind, actor, version, digest, installed, detail) \
              WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1005) \
              SELECT 'one', 0, 'added', 'file', '', '', '', TRUE, '' FROM numbers",
         )
         .await;
-        store.note_change(change("one", "bb", true)).await.unwrap();
-        let kept = store.changes(Some("one"), 2000).await.unwrap();
+        store.changes().note(change("one", "bb", true)).await.unwrap();
+        let kept = store.changes().list(Some("one"), 2000).await.unwrap();
         assert_eq!((kept.len(), &*kept[0].digest), (1000, "bb"));
-        assert_eq!(store.changes(Some("other"), 10).await.unwrap().len(), 1);
+        assert_eq!(store.changes().list(Some("other"), 10).await.unwrap().len(), 1);
     }
 }

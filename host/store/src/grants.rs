@@ -7,7 +7,8 @@
 use database::connection::{Connection, Durability};
 use database::value::values;
 
-use crate::{Store, Stored};
+use crate::Stored;
+use crate::handles::Grants;
 
 /// Maximum number of previous versions of a connector whose grants are kept. It is larger than the
 /// number of versions that can be rolled back to.
@@ -24,19 +25,19 @@ pub enum GrantChange<'a> {
     Set(&'a [String]),
 }
 
-impl Store {
+impl Grants<'_> {
     /// Returns the hosts that are granted to a connector, in alphabetical order.
-    pub async fn grants(&self, connector: &str) -> Stored<Vec<String>> {
+    pub async fn of(self, connector: &str) -> Stored<Vec<String>> {
         let connector = connector.to_owned();
-        self.database.read(move |connection| granted(connection, &connector)).await
+        self.0.read(move |connection| granted(connection, &connector)).await
     }
 
     /// Returns the hosts that were granted to a version when another one replaced it; `None` if
     /// that is not known.
-    pub async fn previous_grants(&self, connector: &str, version: &str) -> Stored<Option<Vec<String>>> {
+    pub async fn previous(self, connector: &str, version: &str) -> Stored<Option<Vec<String>>> {
         let (connector, version) = (connector.to_owned(), version.to_owned());
         let hosts: Option<String> = self
-            .database
+            .0
             .read(move |connection| {
                 connection.optional(
                     "SELECT hosts FROM former_grants WHERE connector = $1 AND version = $2",
@@ -52,8 +53,8 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer. The previous grants then stay.
-    pub async fn change_grants(&self, connector: &str, change: GrantChange<'_>) -> Stored<()> {
-        self.swap_grants(connector, None, "", change).await
+    pub async fn change(self, connector: &str, change: GrantChange<'_>) -> Stored<()> {
+        self.swap(connector, None, "", change).await
     }
 
     /// Changes the grants for the version `present`, which replaces `previous`. The grants of
@@ -61,8 +62,8 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer. Nothing has changed then.
-    pub async fn swap_grants(
-        &self,
+    pub async fn swap(
+        self,
         connector: &str,
         previous: Option<&str>,
         present: &str,
@@ -70,23 +71,21 @@ impl Store {
     ) -> Stored<()> {
         let connector = connector.to_owned();
         let swap = GrantSwap::new(previous, present, change);
-        self.database.write(Durability::PowerLoss, move |connection| swap_on(connection, &connector, &swap)).await
+        self.0.write(Durability::PowerLoss, move |connection| swap_on(connection, &connector, &swap)).await
     }
 
     /// Deletes the grants of all versions of a connector.
     ///
     /// # Errors
     /// Fails if the database does not answer. Nothing has changed then.
-    pub async fn forget_grants(&self, connector: &str) -> Stored<()> {
+    pub async fn forget(self, connector: &str) -> Stored<()> {
         let connector = connector.to_owned();
-        self.database.write(Durability::PowerLoss, move |connection| forget_on(connection, &connector)).await
+        self.0.write(Durability::PowerLoss, move |connection| forget_on(connection, &connector)).await
     }
 
     /// Returns a number that grows when grants change.
-    pub async fn grants_revision(&self) -> Stored<i64> {
-        self.database
-            .read(|connection| connection.one("SELECT number FROM revisions WHERE subject = 'grants'", &[]))
-            .await
+    pub async fn revision(self) -> Stored<i64> {
+        self.0.read(|connection| connection.one("SELECT number FROM revisions WHERE subject = 'grants'", &[])).await
     }
 }
 
@@ -101,7 +100,7 @@ pub struct GrantSwap {
 }
 
 impl GrantSwap {
-    /// The version `present` replaces `previous`. See [`Store::swap_grants`].
+    /// The version `present` replaces `previous`. See `store.grants().swap`.
     pub fn new(previous: Option<&str>, present: &str, change: GrantChange<'_>) -> Self {
         let (exactly, added, removed) = match change {
             GrantChange::Add(hosts) => (false, hosts.to_vec(), Vec::new()),
@@ -175,70 +174,70 @@ mod tests {
 
     async fn grants_are_added_and_removed_and_keep_their_times(site: Site) {
         let store = &site.store;
-        store.change_grants("demo", Add(&hosts(&["b.example", "a.example"]))).await.unwrap();
-        store.change_grants("other", Add(&hosts(&["a.example"]))).await.unwrap();
+        store.grants().change("demo", Add(&hosts(&["b.example", "a.example"]))).await.unwrap();
+        store.grants().change("other", Add(&hosts(&["a.example"]))).await.unwrap();
         assert_eq!(site.execute("UPDATE grants SET granted_at = 1").await, 3);
-        store.change_grants("demo", Add(&hosts(&["c.example", "b.example"]))).await.unwrap();
-        assert_eq!(store.grants("demo").await.unwrap(), ["a.example", "b.example", "c.example"]);
-        store.change_grants("demo", Remove(&hosts(&["a.example", "z.example"]))).await.unwrap();
-        assert_eq!(store.grants("demo").await.unwrap(), ["b.example", "c.example"]);
-        assert_eq!(store.grants("other").await.unwrap(), ["a.example"]);
-        store.change_grants("demo", Set(&hosts(&["b.example", "d.example"]))).await.unwrap();
-        assert_eq!(store.grants("demo").await.unwrap(), ["b.example", "d.example"]);
+        store.grants().change("demo", Add(&hosts(&["c.example", "b.example"]))).await.unwrap();
+        assert_eq!(store.grants().of("demo").await.unwrap(), ["a.example", "b.example", "c.example"]);
+        store.grants().change("demo", Remove(&hosts(&["a.example", "z.example"]))).await.unwrap();
+        assert_eq!(store.grants().of("demo").await.unwrap(), ["b.example", "c.example"]);
+        assert_eq!(store.grants().of("other").await.unwrap(), ["a.example"]);
+        store.grants().change("demo", Set(&hosts(&["b.example", "d.example"]))).await.unwrap();
+        assert_eq!(store.grants().of("demo").await.unwrap(), ["b.example", "d.example"]);
         assert_eq!(site.execute("DELETE FROM grants WHERE host = 'b.example' AND granted_at = 1").await, 1);
     }
 
     async fn a_version_gets_its_grants_back_and_they_are_then_those_of_the_present(site: Site) {
         let store = &site.store;
-        store.change_grants("demo", Add(&hosts(&["b.example", "a.example"]))).await.unwrap();
-        store.swap_grants("demo", Some("one"), "two", Add(&hosts(&["c.example"]))).await.unwrap();
+        store.grants().change("demo", Add(&hosts(&["b.example", "a.example"]))).await.unwrap();
+        store.grants().swap("demo", Some("one"), "two", Add(&hosts(&["c.example"]))).await.unwrap();
         // A gateway that notices the swap late does not store the grants of the second version for
         // the first one.
-        store.swap_grants("demo", Some("one"), "two", Add(&[])).await.unwrap();
-        assert_eq!(store.previous_grants("demo", "one").await.unwrap(), Some(hosts(&["a.example", "b.example"])));
-        assert_eq!(store.previous_grants("demo", "two").await.unwrap(), None);
-        let previous = store.previous_grants("demo", "one").await.unwrap().unwrap();
-        store.swap_grants("demo", Some("two"), "one", Set(&previous)).await.unwrap();
-        assert_eq!(store.grants("demo").await.unwrap(), ["a.example", "b.example"]);
-        assert_eq!(store.previous_grants("demo", "one").await.unwrap(), None);
-        store.swap_grants("demo", Some("one"), "three", Set(&[])).await.unwrap();
-        store.swap_grants("demo", Some("three"), "four", Add(&[])).await.unwrap();
-        assert_eq!(store.previous_grants("demo", "three").await.unwrap(), Some(Vec::new()));
+        store.grants().swap("demo", Some("one"), "two", Add(&[])).await.unwrap();
+        assert_eq!(store.grants().previous("demo", "one").await.unwrap(), Some(hosts(&["a.example", "b.example"])));
+        assert_eq!(store.grants().previous("demo", "two").await.unwrap(), None);
+        let previous = store.grants().previous("demo", "one").await.unwrap().unwrap();
+        store.grants().swap("demo", Some("two"), "one", Set(&previous)).await.unwrap();
+        assert_eq!(store.grants().of("demo").await.unwrap(), ["a.example", "b.example"]);
+        assert_eq!(store.grants().previous("demo", "one").await.unwrap(), None);
+        store.grants().swap("demo", Some("one"), "three", Set(&[])).await.unwrap();
+        store.grants().swap("demo", Some("three"), "four", Add(&[])).await.unwrap();
+        assert_eq!(store.grants().previous("demo", "three").await.unwrap(), Some(Vec::new()));
     }
 
     async fn the_revision_grows_when_a_grant_changes(site: Site) {
         let store = &site.store;
-        let first = store.grants_revision().await.unwrap();
-        store.change_grants("demo", Add(&hosts(&["a.example"]))).await.unwrap();
-        let added = store.grants_revision().await.unwrap();
+        let first = store.grants().revision().await.unwrap();
+        store.grants().change("demo", Add(&hosts(&["a.example"]))).await.unwrap();
+        let added = store.grants().revision().await.unwrap();
         assert!(added > first);
-        store.change_grants("demo", Add(&hosts(&["a.example"]))).await.unwrap();
-        assert_eq!(store.grants_revision().await.unwrap(), added);
-        store.change_grants("demo", Remove(&hosts(&["a.example"]))).await.unwrap();
-        assert!(store.grants_revision().await.unwrap() > added);
+        store.grants().change("demo", Add(&hosts(&["a.example"]))).await.unwrap();
+        assert_eq!(store.grants().revision().await.unwrap(), added);
+        store.grants().change("demo", Remove(&hosts(&["a.example"]))).await.unwrap();
+        assert!(store.grants().revision().await.unwrap() > added);
     }
 
     async fn forgotten_grants_are_gone_with_those_of_previous_versions(site: Site) {
         let store = &site.store;
         for connector in ["demo", "other"] {
-            store.change_grants(connector, Add(&hosts(&["a.example"]))).await.unwrap();
-            store.swap_grants(connector, Some("one"), "two", Add(&[])).await.unwrap();
+            store.grants().change(connector, Add(&hosts(&["a.example"]))).await.unwrap();
+            store.grants().swap(connector, Some("one"), "two", Add(&[])).await.unwrap();
         }
-        store.forget_grants("demo").await.unwrap();
-        assert!(store.grants("demo").await.unwrap().is_empty());
-        assert_eq!(store.previous_grants("demo", "one").await.unwrap(), None);
-        assert_eq!(store.grants("other").await.unwrap(), ["a.example"]);
-        assert!(store.previous_grants("other", "one").await.unwrap().is_some());
+        store.grants().forget("demo").await.unwrap();
+        assert!(store.grants().of("demo").await.unwrap().is_empty());
+        assert_eq!(store.grants().previous("demo", "one").await.unwrap(), None);
+        assert_eq!(store.grants().of("other").await.unwrap(), ["a.example"]);
+        assert!(store.grants().previous("other", "one").await.unwrap().is_some());
     }
 
     async fn the_grants_of_the_oldest_versions_are_dropped(site: Site) {
         let store = &site.store;
         for number in 0..=super::MAX_PREVIOUS {
             let (previous, present) = (format!("{number:02}"), format!("{:02}", number + 1));
-            store.swap_grants("demo", Some(&previous), &present, Add(&[])).await.unwrap();
+            store.grants().swap("demo", Some(&previous), &present, Add(&[])).await.unwrap();
             site.execute("UPDATE former_grants SET noted_at = noted_at - 1000").await;
         }
-        assert_eq!(store.previous_grants("demo", "00").await.unwrap(), None);
-        assert_eq!(store.previous_grants("demo", "01").await.unwrap(), Some(Vec::new()));
+        assert_eq!(store.grants().previous("demo", "00").await.unwrap(), None);
+        assert_eq!(store.grants().previous("demo", "01").await.unwrap(), Some(Vec::new()));
     }
 }

@@ -50,6 +50,8 @@
 //! - [`vault`]: the crate that seals secrets before they are stored, and rotates the keys
 //! - [`sealed_columns`]: the columns that hold secrets, for the rotation
 //!
+//! Each subject has a handle ([`handles`]): `store.jobs().take(..)`.
+//!
 //! The database:
 //! - [`records`]: macros for records, and for values that are stored by a name
 //! - [`migrations`]: the migrations of the tables
@@ -74,6 +76,7 @@ mod connect_links;
 mod console_sessions;
 mod gateways;
 mod grants;
+pub mod handles;
 mod idempotency;
 mod inboxes;
 mod integrations;
@@ -103,6 +106,7 @@ mod testing;
 
 use std::path::Path;
 
+use database::connection::{Connection, Durability};
 use secrecy::SecretString;
 
 pub use database::digest;
@@ -124,7 +128,7 @@ pub use self::changes::{Change, NewChange, Swap};
 pub use self::confirmations::ConfirmationHash;
 pub use self::connect_links::{ConnectLink, LinkEnd, LinkHash, NewConnectLink, new_link_id};
 pub use self::console_sessions::{ConsoleSession, SessionHash, SessionHolder, SessionPerson};
-pub use self::gateways::{ConnectorAtGateway, GatewayBeat, GatewayRow};
+pub use self::gateways::{ConnectorAtGateway, GatewayBeat, GatewayRow, new_gateway_id};
 pub use self::grants::{GrantChange, GrantSwap};
 pub use self::idempotency::{IdempotentCall, KeyState, TakenKey};
 pub use self::inboxes::{
@@ -216,5 +220,22 @@ impl Store {
     /// The database: its clock, its health, and its file.
     pub fn database(&self) -> &Database {
         &self.database
+    }
+
+    /// As [`Database::read`].
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&mut dyn Connection) -> Stored<T> + Send + 'static,
+    ) -> Stored<T> {
+        self.database.read(read).await
+    }
+
+    /// As [`Database::write`].
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        write: impl FnOnce(&mut dyn Connection) -> Stored<T> + Send + 'static,
+    ) -> Stored<T> {
+        self.database.write(durability, write).await
     }
 }

@@ -5,8 +5,9 @@ use database::value::{Value, values};
 use vault::Sealed;
 use vault::Vault;
 
+use crate::Stored;
+use crate::handles::Storage;
 use crate::storage::{CONTEXT, StorageError, StorageScope};
-use crate::{Store, Stored};
 
 /// Number of values that are sealed in one transaction.
 const BATCH: u32 = 100;
@@ -29,14 +30,14 @@ impl PlainValue {
     }
 }
 
-impl Store {
+impl Storage<'_> {
     /// Seals the values that are not sealed yet, and returns their number. A value that is set or
     /// deleted at the same time keeps what the connector did.
     ///
     /// # Errors
     /// Fails if the database does not answer, or if a value cannot be sealed. Some values may then
     /// be sealed already. The others stay readable, and the next run seals them.
-    pub async fn seal_plain_values(&self, vault: &Vault) -> Result<u64, StorageError> {
+    pub async fn seal_plain_values(self, vault: &Vault) -> Result<u64, StorageError> {
         let mut total = 0;
         loop {
             let mut sealed = Vec::new();
@@ -53,8 +54,8 @@ impl Store {
         }
     }
 
-    async fn plain_values(&self) -> Stored<Vec<PlainValue>> {
-        self.database
+    async fn plain_values(self) -> Stored<Vec<PlainValue>> {
+        self.0
             .read(|connection| {
                 let rows = connection.query(
                     "SELECT connector, integration, key, value FROM connector_storage WHERE data_key IS NULL LIMIT $1",
@@ -69,11 +70,11 @@ impl Store {
             .await
     }
 
-    async fn replace_plain_values(&self, sealed: Vec<(PlainValue, String, Sealed)>) -> Stored<u64> {
+    async fn replace_plain_values(self, sealed: Vec<(PlainValue, String, Sealed)>) -> Stored<u64> {
         if sealed.is_empty() {
             return Ok(0);
         }
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 sealed.iter().try_fold(0, |written, (plain, id, sealed)| {
                     let PlainValue { scope: StorageScope { connector, partition }, key, value } = plain;
@@ -101,27 +102,27 @@ mod tests {
         let scope = |partition: &str| StorageScope { connector: "demo".to_owned(), partition: partition.to_owned() };
         let keys: Vec<String> = (0..BATCH + 1).map(|number| format!("\0é {number}")).collect();
         for key in &keys {
-            store.storage_set(&vault, &scope("1"), key, b"new".to_vec(), None).await.unwrap();
+            store.storage().set(&vault, &scope("1"), key, b"new".to_vec(), None).await.unwrap();
         }
-        store.storage_set(&vault, &scope("2"), "key", b"sealed".to_vec(), None).await.unwrap();
+        store.storage().set(&vault, &scope("2"), "key", b"sealed".to_vec(), None).await.unwrap();
         // As migration 8 left them.
-        let plain = store.database.write(Durability::ProcessKill, |connection| {
+        let plain = store.write(Durability::ProcessKill, |connection| {
             connection.execute(
                 "UPDATE connector_storage SET id = NULL, data_key = NULL, value = $1 WHERE integration = '1'",
                 values![&b"older".to_vec()],
             )
         });
         assert_eq!(plain.await.unwrap(), u64::from(BATCH + 1));
-        assert_eq!(store.storage_get(&vault, &scope("1"), &keys[0]).await.unwrap().unwrap(), b"older");
+        assert_eq!(store.storage().get(&vault, &scope("1"), &keys[0]).await.unwrap().unwrap(), b"older");
 
-        assert_eq!(store.seal_plain_values(&vault).await.unwrap(), u64::from(BATCH + 1));
-        assert_eq!(store.seal_plain_values(&vault).await.unwrap(), 0);
+        assert_eq!(store.storage().seal_plain_values(&vault).await.unwrap(), u64::from(BATCH + 1));
+        assert_eq!(store.storage().seal_plain_values(&vault).await.unwrap(), 0);
         let left = "SELECT count(*) FROM connector_storage WHERE data_key IS NULL OR value = $1";
-        let left = store.database.read(move |connection| connection.one::<u64>(left, values![&b"older".to_vec()]));
+        let left = store.read(move |connection| connection.one::<u64>(left, values![&b"older".to_vec()]));
         assert_eq!(left.await.unwrap(), 0);
         for key in &keys {
-            assert_eq!(store.storage_get(&vault, &scope("1"), key).await.unwrap().unwrap(), b"older");
+            assert_eq!(store.storage().get(&vault, &scope("1"), key).await.unwrap().unwrap(), b"older");
         }
-        assert_eq!(store.storage_get(&vault, &scope("2"), "key").await.unwrap().unwrap(), b"sealed");
+        assert_eq!(store.storage().get(&vault, &scope("2"), "key").await.unwrap().unwrap(), b"sealed");
     }
 }

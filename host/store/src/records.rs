@@ -1,7 +1,8 @@
 //! Two macros for what is stored: records, which are rows, and values that are stored by a name.
 
-/// Reads a record from a row. Its fields are the columns, in this order. A field that is a record itself
-/// has several columns. `field = expression` reads a field in another way, and names the row first.
+/// Reads a record from a row. Its fields are the columns, in this order. A field that is a record
+/// itself has several columns. `field = expression` reads a field in another way, and names the row
+/// first.
 macro_rules! record {
     (@field $row:ident) => { database::value::FromRow::from_row($row)? };
     (@field $row:ident $read:expr) => { $read };

@@ -42,24 +42,21 @@ impl Store {
             true => None,
         };
         if lock.is_some() {
-            self.database
-                .write(Durability::ProcessKill, |connection| {
-                    connection
-                        .execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
-                    connection.execute(
-                        "UPDATE webhook_deliveries SET leased_until = NULL WHERE leased_until IS NOT NULL",
-                        &[],
-                    )?;
-                    connection
-                        .execute("UPDATE subscriptions SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
-                    // It is unknown what these calls and jobs have done.
-                    for table in ["idempotency_keys", "jobs"] {
-                        let free = format!("UPDATE {table} SET leased_until = $1 WHERE leased_until IS NOT NULL");
-                        connection.execute(&free, values![DEAD])?;
-                    }
-                    Ok(())
-                })
-                .await?;
+            self.write(Durability::ProcessKill, |connection| {
+                connection
+                    .execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
+                connection
+                    .execute("UPDATE webhook_deliveries SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
+                connection
+                    .execute("UPDATE subscriptions SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
+                // It is unknown what these calls and jobs have done.
+                for table in ["idempotency_keys", "jobs"] {
+                    let free = format!("UPDATE {table} SET leased_until = $1 WHERE leased_until IS NOT NULL");
+                    connection.execute(&free, values![DEAD])?;
+                }
+                Ok(())
+            })
+            .await?;
         }
         Ok(Serving { store: self.clone(), lock })
     }
@@ -96,12 +93,12 @@ mod tests {
         let site = Site::sqlite().await;
         let killed = site.store.begin_serving().await.unwrap();
         let id = connect(&site.store, "ann").await.id;
-        let fence = site.store.lease_refresh(&id, LONG).await.unwrap().unwrap();
+        let fence = site.store.integrations().lease_refresh(&id, LONG).await.unwrap().unwrap();
         // The operating system frees the lock of a dead process.
         drop(killed);
         let next = site.open_again().await;
         let _serving = next.begin_serving().await.unwrap();
-        assert_eq!(next.lease_refresh(&id, LONG).await.unwrap(), Some(fence + 1));
+        assert_eq!(next.integrations().lease_refresh(&id, LONG).await.unwrap(), Some(fence + 1));
     }
 
     #[tokio::test]
@@ -113,29 +110,29 @@ mod tests {
         let [read, change] = [false, true].map(job);
         let ids = [read.id.clone(), change.id.clone()];
         for job in [read, change] {
-            store.add_job(job, 9).await.unwrap();
-            store.take_job("one", LONG, FullShares::default()).await.unwrap().unwrap();
+            store.jobs().add(job, 9).await.unwrap();
+            store.jobs().take("one", LONG, FullShares::default()).await.unwrap().unwrap();
         }
         let call = IdempotentCall::new("acme", "ann", "k", &[b"POST"]);
-        assert!(matches!(store.begin_idempotent(&call, LONG, LONG).await.unwrap(), KeyState::New(_)));
-        store.add_deliveries(vec![delivery()]).await.unwrap();
+        assert!(matches!(store.idempotency().begin(&call, LONG, LONG).await.unwrap(), KeyState::New(_)));
+        store.webhooks().add_deliveries(vec![delivery()]).await.unwrap();
         let limits = ClaimLimits { of_receiver: 9, of_tenant: 9, of_claim: 9, bytes: 1000 };
-        assert_eq!(store.claim_deliveries(LONG, limits).await.unwrap().len(), 1);
+        assert_eq!(store.webhooks().claim_deliveries(LONG, limits).await.unwrap().len(), 1);
 
         let next = site.open_again().await;
         // While the first one lives, the next one gets nothing of it.
         let waiting = next.begin_serving().await.unwrap();
-        assert_eq!(next.take_lost_jobs(LONG, 9, 9).await.unwrap(), (0, vec![]));
-        assert_eq!(next.begin_idempotent(&call, LONG, LONG).await.unwrap(), KeyState::Running);
-        assert_eq!(next.claim_deliveries(LONG, limits).await.unwrap(), []);
+        assert_eq!(next.jobs().take_lost(LONG, 9, 9).await.unwrap(), (0, vec![]));
+        assert_eq!(next.idempotency().begin(&call, LONG, LONG).await.unwrap(), KeyState::Running);
+        assert_eq!(next.webhooks().claim_deliveries(LONG, limits).await.unwrap(), []);
         drop((killed, waiting));
         let _serving = next.begin_serving().await.unwrap();
-        let (put_back, lost) = next.take_lost_jobs(LONG, 9, 9).await.unwrap();
+        let (put_back, lost) = next.jobs().take_lost(LONG, 9, 9).await.unwrap();
         let lost: Vec<_> = lost.into_iter().map(|job| job.id).collect();
         assert_eq!((put_back, lost), (1, vec![ids[1].clone()]), "a change is not run again");
-        assert_eq!(next.take_job("one", LONG, FullShares::default()).await.unwrap().unwrap().id, ids[0]);
-        assert_eq!(next.begin_idempotent(&call, LONG, LONG).await.unwrap(), KeyState::Lost);
-        assert_eq!(next.claim_deliveries(LONG, limits).await.unwrap().len(), 1);
+        assert_eq!(next.jobs().take("one", LONG, FullShares::default()).await.unwrap().unwrap().id, ids[0]);
+        assert_eq!(next.idempotency().begin(&call, LONG, LONG).await.unwrap(), KeyState::Lost);
+        assert_eq!(next.webhooks().claim_deliveries(LONG, limits).await.unwrap().len(), 1);
     }
 
     fn job(changes_data: bool) -> NewJob {
@@ -170,10 +167,10 @@ mod tests {
         let site = Site::sqlite().await;
         let _alive = site.store.begin_serving().await.unwrap();
         let id = connect(&site.store, "ann").await.id;
-        site.store.lease_refresh(&id, LONG).await.unwrap().unwrap();
+        site.store.integrations().lease_refresh(&id, LONG).await.unwrap().unwrap();
         let next = site.open_again().await;
         let _serving = next.begin_serving().await.unwrap();
-        assert_eq!(next.lease_refresh(&id, LONG).await.unwrap(), None);
+        assert_eq!(next.integrations().lease_refresh(&id, LONG).await.unwrap(), None);
     }
 
     #[tokio::test]
@@ -182,9 +179,13 @@ mod tests {
         let id = connect(&site.store, "ann").await.id;
         let next = site.open_again().await;
         let _serving = next.begin_serving().await.unwrap();
-        site.store.lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
-        assert_eq!(next.lease_refresh(&id, LONG).await.unwrap(), None, "the database may have been away");
+        site.store.integrations().lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
+        assert_eq!(
+            next.integrations().lease_refresh(&id, LONG).await.unwrap(),
+            None,
+            "the database may have been away"
+        );
         next.database.health().pass_grace();
-        assert!(next.lease_refresh(&id, LONG).await.unwrap().is_some());
+        assert!(next.integrations().lease_refresh(&id, LONG).await.unwrap().is_some());
     }
 }

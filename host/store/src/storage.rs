@@ -13,8 +13,9 @@ use thiserror::Error;
 use vault::Sealed;
 use vault::{Vault, VaultError};
 
+use crate::handles::Storage;
 use crate::stored_bytes::Quota;
-use crate::{Store, StoreError, Stored};
+use crate::{StoreError, Stored};
 use contract_rules::limit::{STORAGE_KEY_BYTES, STORAGE_KEYS, STORAGE_VALUE_BYTES};
 
 /// A value with a longer time to live never expires. The limit keeps the sum with the current time
@@ -63,22 +64,17 @@ pub enum StorageError {
     Vault(#[from] VaultError),
 }
 
-impl Store {
+impl Storage<'_> {
     /// Returns the value of a key, or `None` if it was never set, was deleted or has expired.
     ///
     /// # Errors
     /// Fails with [`StorageError::Invalid`] if the key breaks a limit. Fails too if the value cannot
     /// be read or unsealed.
-    pub async fn storage_get(
-        &self,
-        vault: &Vault,
-        scope: &StorageScope,
-        key: &str,
-    ) -> Result<Option<Vec<u8>>, StorageError> {
+    pub async fn get(self, vault: &Vault, scope: &StorageScope, key: &str) -> Result<Option<Vec<u8>>, StorageError> {
         check_key(key)?;
         let id = scope.id_of(key.as_bytes());
         let (scope, key) = (scope.clone(), key.to_owned());
-        let stored = self.database.read(move |connection| {
+        let stored = self.0.read(move |connection| {
             let rows = connection.query(
                 "SELECT data_key, value FROM connector_storage
                  WHERE connector = $1 AND integration = $2 AND key = $3 AND (expires_at IS NULL OR expires_at > now_ms())",
@@ -103,8 +99,8 @@ impl Store {
     /// # Errors
     /// Fails if a limit is broken, or if the database does not answer. The previous value then
     /// stays.
-    pub async fn storage_set(
-        &self,
+    pub async fn set(
+        self,
         vault: &Vault,
         scope: &StorageScope,
         key: &str,
@@ -120,10 +116,10 @@ impl Store {
         }
         let id = scope.id_of(key.as_bytes());
         let sealed = vault.seal(&[CONTEXT, &id], &value).await?;
-        let (scope, key, quota) = (scope.clone(), key.to_owned(), self.quota);
+        let (scope, key, quota) = (scope.clone(), key.to_owned(), self.0.quota);
         // Connectors may write often, and can fetch again the values that a power loss undoes.
         let is_set = self
-            .database
+            .0
             .write(Durability::ProcessKill, move |connection| {
                 set_value(connection, quota, &scope, &key, (&id, &sealed), time_to_live)
             })
@@ -140,10 +136,10 @@ impl Store {
     /// # Errors
     /// Fails with [`StorageError::Invalid`] if the key breaks a limit, or if the database does not
     /// answer.
-    pub async fn storage_delete(&self, scope: &StorageScope, key: &str) -> Result<(), StorageError> {
+    pub async fn delete(self, scope: &StorageScope, key: &str) -> Result<(), StorageError> {
         check_key(key)?;
         let (scope, key) = (scope.clone(), key.to_owned());
-        self.database
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 connection.execute(
                     "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2 AND key = $3",
@@ -156,8 +152,8 @@ impl Store {
 
     /// Deletes the expired values of all connectors, and returns their number. Expired values are
     /// already invisible before. This frees their space.
-    pub async fn storage_sweep(&self) -> Stored<u64> {
-        self.database
+    pub async fn sweep(self) -> Stored<u64> {
+        self.0
             .write(Durability::ProcessKill, |connection| {
                 connection.execute("DELETE FROM connector_storage WHERE expires_at <= now_ms()", &[])
             })
@@ -243,12 +239,12 @@ mod tests {
         let (store, vault) = (&site.store, site.vault().await);
         let scopes = [scope("a", ""), scope("b", ""), scope("a", "1"), scope("a", "2")];
         for (number, scope) in (0..).zip(&scopes) {
-            store.storage_set(&vault, scope, "key", vec![number], None).await.unwrap();
+            store.storage().set(&vault, scope, "key", vec![number], None).await.unwrap();
         }
-        store.storage_delete(&scopes[3], "key").await.unwrap();
+        store.storage().delete(&scopes[3], "key").await.unwrap();
         let mut found = Vec::new();
         for scope in &scopes {
-            found.push(store.storage_get(&vault, scope, "key").await.unwrap());
+            found.push(store.storage().get(&vault, scope, "key").await.unwrap());
         }
         assert_eq!(found, [Some(vec![0]), Some(vec![1]), Some(vec![2]), None]);
     }
@@ -256,25 +252,23 @@ mod tests {
     async fn a_value_is_sealed_for_its_row_and_an_older_plain_value_stays_readable(site: Site) {
         let (store, vault) = (&site.store, site.vault().await);
         let at = scope("a", "1");
-        store.storage_set(&vault, &at, "key", b"private".to_vec(), None).await.unwrap();
-        let bytes =
-            store.database.read(|connection| connection.one::<Vec<u8>>("SELECT value FROM connector_storage", &[]));
+        store.storage().set(&vault, &at, "key", b"private".to_vec(), None).await.unwrap();
+        let bytes = store.read(|connection| connection.one::<Vec<u8>>("SELECT value FROM connector_storage", &[]));
         assert!(!bytes.await.unwrap().windows(7).any(|window| window == b"private"));
         site.execute("UPDATE connector_storage SET integration = '2'").await;
-        let moved = store.storage_get(&vault, &scope("a", "2"), "key").await;
+        let moved = store.storage().get(&vault, &scope("a", "2"), "key").await;
         assert!(matches!(moved, Err(StorageError::Vault(_))), "{moved:?}");
-        let plain = store.database.write(Durability::ProcessKill, |connection| {
+        let plain = store.write(Durability::ProcessKill, |connection| {
             connection.execute(
                 "UPDATE connector_storage SET integration = '1', id = NULL, data_key = NULL, value = $1",
                 values![&b"older".to_vec()],
             )
         });
         plain.await.unwrap();
-        assert_eq!(store.storage_get(&vault, &at, "key").await.unwrap().as_deref(), Some(&b"older"[..]));
-        store.storage_set(&vault, &at, "key", b"newer".to_vec(), None).await.unwrap();
-        assert_eq!(store.storage_get(&vault, &at, "key").await.unwrap().as_deref(), Some(&b"newer"[..]));
+        assert_eq!(store.storage().get(&vault, &at, "key").await.unwrap().as_deref(), Some(&b"older"[..]));
+        store.storage().set(&vault, &at, "key", b"newer".to_vec(), None).await.unwrap();
+        assert_eq!(store.storage().get(&vault, &at, "key").await.unwrap().as_deref(), Some(&b"newer"[..]));
         let plain: u64 = store
-            .database
             .read(|connection| connection.one("SELECT count(*) FROM connector_storage WHERE data_key IS NULL", &[]))
             .await
             .unwrap();
@@ -283,27 +277,27 @@ mod tests {
 
     async fn deleting_a_missing_key_is_no_error(site: Site) {
         let store = &site.store;
-        store.storage_delete(&scope("a", ""), "key").await.unwrap();
+        store.storage().delete(&scope("a", ""), "key").await.unwrap();
     }
 
     async fn keys_and_values_over_the_limits_are_refused(site: Site) {
         let (store, vault) = (&site.store, site.vault().await);
         let scope = scope("a", "");
         let set = |key: String, length: usize| {
-            store.storage_set(&vault, &scope, Box::leak(key.into_boxed_str()), vec![0; length], None)
+            store.storage().set(&vault, &scope, Box::leak(key.into_boxed_str()), vec![0; length], None)
         };
         set("k".repeat(256), STORAGE_VALUE_BYTES).await.unwrap();
         let message = set("k".repeat(257), 1).await.unwrap_err().to_string();
         assert_eq!(message, "the key has 257 bytes and must have 1 to 256");
         let message = set("k".into(), STORAGE_VALUE_BYTES + 1).await.unwrap_err().to_string();
         assert_eq!(message, "the value has 65537 bytes and may have at most 65536");
-        assert!(matches!(store.storage_get(&vault, &scope, "").await, Err(StorageError::Invalid(_))));
+        assert!(matches!(store.storage().get(&vault, &scope, "").await, Err(StorageError::Invalid(_))));
     }
 
     async fn a_full_scope_accepts_new_values_for_its_keys_but_no_new_key_until_one_expires(site: Site) {
         let (store, vault) = (&site.store, site.vault().await);
         let full = scope("a", "");
-        let filling = store.database.write(Durability::ProcessKill, {
+        let filling = store.write(Durability::ProcessKill, {
             let full = full.clone();
             let sealed = vault.seal(&[CONTEXT], b"").await.unwrap();
             move |connection| {
@@ -316,45 +310,45 @@ mod tests {
             }
         });
         assert!(filling.await.unwrap());
-        assert!(matches!(store.storage_set(&vault, &full, "new", vec![], None).await, Err(StorageError::Full)));
-        store.storage_set(&vault, &full, "1", vec![1], None).await.unwrap();
-        store.storage_set(&vault, &scope("b", ""), "new", vec![], None).await.unwrap();
+        assert!(matches!(store.storage().set(&vault, &full, "new", vec![], None).await, Err(StorageError::Full)));
+        store.storage().set(&vault, &full, "1", vec![1], None).await.unwrap();
+        store.storage().set(&vault, &scope("b", ""), "new", vec![], None).await.unwrap();
         site.execute("UPDATE connector_storage SET expires_at = expires_at - 3600000").await;
-        store.storage_set(&vault, &full, "new", vec![], None).await.unwrap();
+        store.storage().set(&vault, &full, "new", vec![], None).await.unwrap();
     }
 
     async fn a_value_expires_after_its_time_and_a_new_value_has_its_own_time(site: Site) {
         let (store, vault) = (&site.store, site.vault().await);
         let at = scope("a", "");
         let life = Some(Duration::from_secs(3600));
-        store.storage_set(&vault, &at, "key", b"old".to_vec(), life).await.unwrap();
-        store.storage_set(&vault, &at, "other", vec![], life).await.unwrap();
-        assert_eq!(store.storage_get(&vault, &at, "key").await.unwrap().as_deref(), Some(&b"old"[..]));
+        store.storage().set(&vault, &at, "key", b"old".to_vec(), life).await.unwrap();
+        store.storage().set(&vault, &at, "other", vec![], life).await.unwrap();
+        assert_eq!(store.storage().get(&vault, &at, "key").await.unwrap().as_deref(), Some(&b"old"[..]));
         site.execute("UPDATE connector_storage SET expires_at = expires_at - 3600000").await;
-        assert_eq!(store.storage_get(&vault, &at, "key").await.unwrap(), None);
-        assert_eq!(store.storage_sweep().await.unwrap(), 2);
-        store.storage_set(&vault, &at, "key", b"new".to_vec(), life).await.unwrap();
-        assert_eq!(store.storage_get(&vault, &at, "key").await.unwrap().as_deref(), Some(&b"new"[..]));
+        assert_eq!(store.storage().get(&vault, &at, "key").await.unwrap(), None);
+        assert_eq!(store.storage().sweep().await.unwrap(), 2);
+        store.storage().set(&vault, &at, "key", b"new".to_vec(), life).await.unwrap();
+        assert_eq!(store.storage().get(&vault, &at, "key").await.unwrap().as_deref(), Some(&b"new"[..]));
         // A value without a time to live replaces one that had one.
-        store.storage_set(&vault, &at, "key", b"kept".to_vec(), None).await.unwrap();
+        store.storage().set(&vault, &at, "key", b"kept".to_vec(), None).await.unwrap();
         site.execute("UPDATE connector_storage SET expires_at = expires_at - 3600000").await;
-        assert_eq!(store.storage_get(&vault, &at, "key").await.unwrap().as_deref(), Some(&b"kept"[..]));
+        assert_eq!(store.storage().get(&vault, &at, "key").await.unwrap().as_deref(), Some(&b"kept"[..]));
     }
 
     async fn a_key_may_be_any_text(site: Site) {
         let (store, vault) = (&site.store, site.vault().await);
         let at = scope("a", "");
         for (number, key) in (0..).zip(["\0", "\0\0", "é", "'", "%"]) {
-            store.storage_set(&vault, &at, key, vec![number], None).await.unwrap();
+            store.storage().set(&vault, &at, key, vec![number], None).await.unwrap();
         }
-        assert_eq!(store.storage_get(&vault, &at, "\0").await.unwrap(), Some(vec![0]));
-        assert_eq!(store.storage_get(&vault, &at, "%").await.unwrap(), Some(vec![4]));
+        assert_eq!(store.storage().get(&vault, &at, "\0").await.unwrap(), Some(vec![0]));
+        assert_eq!(store.storage().get(&vault, &at, "%").await.unwrap(), Some(vec![4]));
     }
 
     async fn a_value_with_the_longest_time_to_live_never_expires(site: Site) {
         let (store, vault) = (&site.store, site.vault().await);
         let at = scope("a", "");
-        store.storage_set(&vault, &at, "key", vec![1], Some(Duration::MAX)).await.unwrap();
-        assert!(store.storage_get(&vault, &at, "key").await.unwrap().is_some());
+        store.storage().set(&vault, &at, "key", vec![1], Some(Duration::MAX)).await.unwrap();
+        assert!(store.storage().get(&vault, &at, "key").await.unwrap().is_some());
     }
 }

@@ -41,7 +41,7 @@ impl Site {
     /// Runs a statement for which the store has no method.
     pub(crate) async fn execute(&self, sql: &'static str) -> u64 {
         let durability = Durability::ProcessKill;
-        self.store.database.write(durability, move |connection| connection.execute(sql, &[])).await.unwrap()
+        self.store.write(durability, move |connection| connection.execute(sql, &[])).await.unwrap()
     }
 }
 
@@ -77,14 +77,18 @@ pub(crate) fn details() -> Details {
 
 /// Stores an integration with [`details`].
 pub(crate) async fn connect(store: &Store, user_identifier: &str) -> Integration {
-    store.connect_integration(&holder(), user_identifier, AuthType::OAuth2, details(), Vec::new(), None).await.unwrap()
+    store
+        .integrations()
+        .connect(&holder(), user_identifier, AuthType::OAuth2, details(), Vec::new(), None)
+        .await
+        .unwrap()
 }
 
 /// Stores a data key if there is none.
 pub(crate) async fn data_key(store: &Store, id: &str) {
     let id = id.to_owned();
     let insert = "INSERT INTO data_keys (id, created_at) VALUES ($1, now_ms()) ON CONFLICT DO NOTHING";
-    let adding = store.database.write(Durability::PowerLoss, move |connection| connection.execute(insert, values![id]));
+    let adding = store.write(Durability::PowerLoss, move |connection| connection.execute(insert, values![id]));
     adding.await.unwrap();
 }
 

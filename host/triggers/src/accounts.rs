@@ -19,7 +19,7 @@ impl Triggers {
     /// # Errors
     /// If the store or the vault fails. What is left is done in the next turn.
     pub(super) async fn tell_changes(&self) -> Result<(), TriggerError> {
-        for change in self.parts.store.integration_changes(CHANGES).await? {
+        for change in self.parts.store.events().integration_changes(CHANGES).await? {
             self.tell_change(&change).await?;
         }
         Ok(())
@@ -35,7 +35,7 @@ impl Triggers {
             ..TriggerFilter::default()
         };
         let holder = Holder { tenant: tenant.clone(), subject: subject.clone(), connector: connector.clone() };
-        let found = self.parts.store.integration(&holder, user_identifier).await?;
+        let found = self.parts.store.integrations().get(&holder, user_identifier).await?;
         let status = match (&found, kind.as_str()) {
             (_, "integration_deleted") | (None, _) => "deleted",
             (Some(found), _) => found.details.status.name(),
@@ -51,7 +51,7 @@ impl Triggers {
         })
         .to_string();
         let mut events = Vec::new();
-        for trigger in self.parts.store.triggers(filter).await? {
+        for trigger in self.parts.store.triggers().list(filter).await? {
             // A user of the tenant learns of no other accounts.
             if !trigger.subject.is_empty() && trigger.subject != *subject {
                 continue;
@@ -61,7 +61,7 @@ impl Triggers {
             let occurrence = Occurrence { source: GATEWAY, id: &id, time: None, data: &data, origin: Origin::Push };
             events.extend(self.event_of(&trigger, &definition, &occurrence).await?);
         }
-        let stored = self.parts.store.end_integration_change(self.vault().await?, *number, events).await?;
+        let stored = self.parts.store.events().end_integration_change(self.vault().await?, *number, events).await?;
         if stored > 0 {
             self.count_events(GATEWAY, "stored", stored);
             self.parts.webhooks.wake();

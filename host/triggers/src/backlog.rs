@@ -28,10 +28,10 @@ impl Triggers {
         let store = &self.parts.store;
         let max_pending = self.parts.config.triggers.max_pending_per_tenant;
         let limit = EVENTS.min(u32::try_from(max_pending).unwrap_or(EVENTS));
-        for trigger in store.triggers_with_backlog(max_pending, TRIGGERS).await? {
+        for trigger in store.events().triggers_with_backlog(max_pending, TRIGGERS).await? {
             let definition = self.definition(&trigger).await?;
             let waiting = self.waiting(&trigger, &definition, limit).await?;
-            store.queue_backlog(self.vault().await?, &trigger, waiting).await?;
+            store.events().queue_backlog(self.vault().await?, &trigger, waiting).await?;
             self.parts.webhooks.wake();
         }
         Ok(())
@@ -53,14 +53,14 @@ impl Triggers {
         let data = json!({ "from": Timestamp::from(from), "to": Timestamp::from(from + GAP) });
         let mut events = Vec::with_capacity(counts.len());
         for (id, number) in counts {
-            let Some(trigger) = self.parts.store.trigger(id).await? else { continue };
+            let Some(trigger) = self.parts.store.triggers().get(id).await? else { continue };
             let definition = self.definition(&trigger).await?;
             let id = format!("full {hour}");
             events.push(self.control_event(&trigger, &definition, "trigger.gap", &id, &data).await?);
             self.count_events(&trigger.connector, "dropped", number);
         }
         if !events.is_empty() {
-            self.parts.store.add_events(self.vault().await?, events).await?;
+            self.parts.store.events().add(self.vault().await?, events).await?;
         }
         Ok(())
     }

@@ -42,7 +42,7 @@ impl Triggers {
             let stored_here = self.stored.notified();
             tokio::pin!(stored_here);
             stored_here.as_mut().enable();
-            let found = self.parts.store.events_of(id, after, limit).await?;
+            let found = self.parts.store.events().of(id, after, limit).await?;
             if !found.0.is_empty() || found.1 || Instant::now() >= end || self.stopping.is_cancelled() {
                 break found;
             }
@@ -57,7 +57,7 @@ impl Triggers {
         let truncated = truncated && cursor.is_some();
         let last = match stored.last() {
             Some(event) => event.sequence,
-            None if truncated => self.parts.store.last_sequence(id).await?.max(after),
+            None if truncated => self.parts.store.events().last_sequence(id).await?.max(after),
             None => after,
         };
         let mut events = Vec::with_capacity(stored.len());
@@ -75,10 +75,10 @@ impl Triggers {
         if self.find(of, id).await?.is_none() {
             return Ok(None);
         }
-        let Some(stored) = self.parts.store.event(id, event).await? else { return Ok(None) };
+        let Some(stored) = self.parts.store.events().get(id, event).await? else { return Ok(None) };
         let body = serde_json::from_str(&self.body(&stored).await?)?;
         let mut deliveries = Vec::new();
-        for delivery in self.parts.store.deliveries_of_event(event).await? {
+        for delivery in self.parts.store.webhooks().deliveries_of_event(event).await? {
             deliveries.push(self.parts.webhooks.any_record(delivery).await?);
         }
         Ok(Some(EventRecord { body, deliveries }))
@@ -98,7 +98,7 @@ impl Triggers {
         let occurrence = Occurrence { source: "test", id: &id, time: None, data: example, origin: Origin::Test };
         let Some(event) = self.event_of(&trigger, &definition, &occurrence).await? else { return Ok(None) };
         let id = event.id.clone();
-        self.parts.store.add_events(self.vault().await?, vec![event]).await?;
+        self.parts.store.events().add(self.vault().await?, vec![event]).await?;
         self.parts.webhooks.wake();
         self.wake_waiting();
         Ok(Some(id))
@@ -115,7 +115,7 @@ impl Triggers {
             Replay::Events(ids) => {
                 let mut events = Vec::with_capacity(ids.len());
                 for event in &ids {
-                    events.push(self.parts.store.event(id, event).await?.ok_or(TriggerError::NotKept)?);
+                    events.push(self.parts.store.events().get(id, event).await?.ok_or(TriggerError::NotKept)?);
                 }
                 events
             }
@@ -124,7 +124,7 @@ impl Triggers {
                 if now.duration_since(since).unwrap_or_default() > self.parts.config.triggers.keep {
                     return Err(TriggerError::NotKept);
                 }
-                self.parts.store.events_since(id, since, MAX_REPLAYED).await?
+                self.parts.store.events().since(id, since, MAX_REPLAYED).await?
             }
         };
         let mut webhooks = Vec::with_capacity(events.len());
@@ -139,7 +139,7 @@ impl Triggers {
             };
             webhooks.push((event.id.clone(), deliveries, body.to_string().into_bytes()));
         }
-        let queued = self.parts.store.replay_events(self.vault().await?, &trigger, webhooks).await?;
+        let queued = self.parts.store.events().replay(self.vault().await?, &trigger, webhooks).await?;
         self.parts.webhooks.wake();
         Ok(Some(queued))
     }
@@ -154,7 +154,7 @@ impl Triggers {
         definition: &Definition,
         limit: u32,
     ) -> Result<Vec<EventWebhooks>, TriggerError> {
-        let events = self.parts.store.waiting_events(&trigger.id, limit).await?;
+        let events = self.parts.store.events().waiting(&trigger.id, limit).await?;
         let mut waiting = Vec::with_capacity(events.len());
         for event in &events {
             let body = self.body(event).await?;

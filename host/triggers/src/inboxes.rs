@@ -18,7 +18,7 @@ impl Triggers {
     /// # Errors
     /// If the store fails.
     pub async fn inboxes(&self) -> Result<Vec<InboxRecord>, TriggerError> {
-        Ok(self.parts.store.inboxes().await?.into_iter().map(|inbox| self.inbox_record(inbox)).collect())
+        Ok(self.parts.store.inboxes().list().await?.into_iter().map(|inbox| self.inbox_record(inbox)).collect())
     }
 
     /// An inbox.
@@ -26,7 +26,7 @@ impl Triggers {
     /// # Errors
     /// If the store fails.
     pub async fn inbox(&self, id: &str) -> Result<Option<InboxRecord>, TriggerError> {
-        Ok(self.parts.store.inbox(id).await?.map(|inbox| self.inbox_record(inbox)))
+        Ok(self.parts.store.inboxes().get(id).await?.map(|inbox| self.inbox_record(inbox)))
     }
 
     /// Makes an inbox. `tenant` is empty for all tenants.
@@ -56,7 +56,7 @@ impl Triggers {
             tenant: tenant.to_owned(),
             address: random(ADDRESS_BYTES)?,
         };
-        let made = self.parts.store.add_inbox(new).await?;
+        let made = self.parts.store.inboxes().add(new).await?;
         Ok(self.inbox_record(made))
     }
 
@@ -65,7 +65,7 @@ impl Triggers {
     /// # Errors
     /// If the store fails.
     pub async fn delete_inbox(&self, id: &str) -> Result<bool, TriggerError> {
-        Ok(self.parts.store.delete_inbox(id).await?)
+        Ok(self.parts.store.inboxes().delete(id).await?)
     }
 
     /// Gives an inbox a secret. `None` if there is no such inbox.
@@ -75,7 +75,7 @@ impl Triggers {
     pub async fn add_secret(&self, inbox: &str, secret: &str) -> Result<Option<InboxSecretRecord>, TriggerError> {
         let id = InboxSecret::new_id()?;
         let sealed = self.parts.vault.seal(&InboxSecret::context(&id), secret.as_bytes()).await?;
-        match self.parts.store.add_inbox_secret(inbox, &id, sealed).await? {
+        match self.parts.store.inboxes().add_secret(inbox, &id, sealed).await? {
             SecretAdded::Added => {}
             SecretAdded::Full => return Err(TriggerError::TooManySecrets),
             SecretAdded::Unknown => return Ok(None),
@@ -89,7 +89,7 @@ impl Triggers {
     /// # Errors
     /// If the store fails.
     pub async fn delete_secret(&self, inbox: &str, id: &str) -> Result<bool, TriggerError> {
-        Ok(self.parts.store.delete_inbox_secret(inbox, id).await?)
+        Ok(self.parts.store.inboxes().delete_secret(inbox, id).await?)
     }
 
     /// A page of the requests of services, the newest first, and the place of the last one.
@@ -102,7 +102,7 @@ impl Triggers {
     ) -> Result<(Vec<HookRequestRecord>, Option<(SystemTime, i64)>), TriggerError> {
         let limit = filter.limit;
         // One more shows if there is a next page.
-        let mut found = self.parts.store.hook_requests(HookRequestFilter { limit: limit + 1, ..filter }).await?;
+        let mut found = self.parts.store.inboxes().requests(HookRequestFilter { limit: limit + 1, ..filter }).await?;
         let is_last = found.len() <= limit as usize;
         found.truncate(limit as usize);
         let next = found.last().filter(|_| !is_last).map(|last| (last.at, last.number));

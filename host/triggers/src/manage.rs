@@ -157,7 +157,7 @@ impl Triggers {
             None => None,
         };
         let limit = self.parts.config.triggers.max_per_tenant;
-        let subscription = self.parts.store.add_trigger(stored, subscription, limit).await?;
+        let subscription = self.parts.store.triggers().add(stored, subscription, limit).await?;
         if let Some(subscription) = subscription {
             self.work_now(&subscription, deadline).await?;
         }
@@ -197,7 +197,7 @@ impl Triggers {
         let chosen = timeout_at(deadline, self.parts.integrations.choose(connector, &holder, named)).await;
         let chosen = chosen.map_err(|_| pipeline::Error::StoreTimedOut)?.map_err(pipeline::Error::Access)?;
         let user_identifier = chosen.user_identifier().to_owned();
-        let found = self.parts.store.integration(&holder, &user_identifier).await?;
+        let found = self.parts.store.integrations().get(&holder, &user_identifier).await?;
         let granted = found.map(|integration| integration.details.scopes).unwrap_or_default();
         let missing: Vec<String> =
             kind.declared().scopes.iter().filter(|scope| !granted.contains(scope)).cloned().collect();
@@ -217,10 +217,10 @@ impl Triggers {
         let end = deadline.checked_sub(ANSWER).unwrap_or(deadline);
         // A step may be at its end, here or at another gateway.
         let subscription = loop {
-            match self.parts.store.take_subscription(id, LEASE).await? {
+            match self.parts.store.subscriptions().take_one(id, LEASE).await? {
                 Some(subscription) => break subscription,
                 None if Instant::now() + LEASE_PAUSE >= end => return Ok(None),
-                None if self.parts.store.subscription(id).await?.is_none() => return Ok(None),
+                None if self.parts.store.subscriptions().get(id).await?.is_none() => return Ok(None),
                 None => sleep(LEASE_PAUSE).await,
             }
         };
@@ -233,7 +233,7 @@ impl Triggers {
 
     /// The trigger, if the caller has one with this id.
     pub(super) async fn find(&self, of: Of<'_>, id: &str) -> Result<Option<Trigger>, TriggerError> {
-        Ok(self.parts.store.trigger(id).await?.filter(|trigger| of.has(trigger)))
+        Ok(self.parts.store.triggers().get(id).await?.filter(|trigger| of.has(trigger)))
     }
 
     /// A trigger. `None` if the caller has none with this id.
@@ -270,7 +270,7 @@ impl Triggers {
                 before: listed.next.take(),
                 limit: limit + 1,
             };
-            let mut found = self.parts.store.triggers(filter).await?;
+            let mut found = self.parts.store.triggers().list(filter).await?;
             let is_last = found.len() <= limit as usize;
             found.truncate(limit as usize);
             let place = found.last().map(|trigger| (trigger.created_at, trigger.id.clone()));
@@ -292,7 +292,7 @@ impl Triggers {
     async fn record(&self, of: Of<'_>, trigger: Trigger) -> Result<TriggerRecord, TriggerError> {
         let definition = self.definition(&trigger).await?;
         let subscription = match &trigger.subscription {
-            Some(id) => self.parts.store.subscription(id).await?,
+            Some(id) => self.parts.store.subscriptions().get(id).await?,
             None => None,
         };
         let kind = TypeOf::find(&self.parts.registry, &trigger.connector, &trigger.kind);
@@ -408,7 +408,7 @@ impl Triggers {
             _ => Vec::new(),
         };
         let change = TriggerChange { definition: sealed, labels, poll_s, paused };
-        let changed = self.parts.store.change_trigger(id, change, waiting, self.vault().await?).await?;
+        let changed = self.parts.store.triggers().change(id, change, waiting, self.vault().await?).await?;
         self.wake();
         self.parts.webhooks.wake();
         match changed {
@@ -443,7 +443,7 @@ impl Triggers {
         id: &str,
         deadline: Instant,
     ) -> Result<Option<Option<bool>>, TriggerError> {
-        let Some(removed) = self.parts.store.remove_trigger(id).await? else { return Ok(None) };
+        let Some(removed) = self.parts.store.triggers().remove(id).await? else { return Ok(None) };
         let ended = match removed.subscription.filter(|_| removed.is_last) {
             Some(subscription) => self.work_now(&subscription, deadline).await?,
             None => None,
@@ -473,7 +473,7 @@ impl Triggers {
             ..TriggerFilter::default()
         };
         let (mut ended, mut left) = (0, 0);
-        for trigger in self.parts.store.triggers(filter).await? {
+        for trigger in self.parts.store.triggers().list(filter).await? {
             match self.remove(Of::Operator, &trigger.id, deadline).await? {
                 Some(Some(true)) => ended += 1,
                 Some(Some(false)) => left += 1,
@@ -491,7 +491,7 @@ impl Triggers {
         let Some(trigger) = self.find(of, id).await? else { return Ok(None) };
         let kind = TypeOf::find(&self.parts.registry, &trigger.connector, &trigger.kind);
         let subscription = match &trigger.subscription {
-            Some(id) => self.parts.store.subscription(id).await?,
+            Some(id) => self.parts.store.subscriptions().get(id).await?,
             None => None,
         };
         let (Some(kind), Some(subscription)) = (kind, subscription) else { return Err(TriggerError::NothingToRead) };
@@ -505,7 +505,7 @@ impl Triggers {
         if let Some(passed) = subscription.last_read_at.map(since).filter(|passed| *passed < READ_PAUSE) {
             return Err(TriggerError::TooSoon(READ_PAUSE.saturating_sub(passed)));
         }
-        self.parts.store.wake_subscription(&subscription.id, false).await?;
+        self.parts.store.subscriptions().wake(&subscription.id, false).await?;
         self.wake();
         Ok(Some(()))
     }
@@ -517,8 +517,8 @@ impl Triggers {
     pub async fn resubscribe(&self, id: &str) -> Result<Option<TriggerRecord>, TriggerError> {
         let Some(trigger) = self.find(Of::Operator, id).await? else { return Ok(None) };
         if let Some(subscription) = &trigger.subscription {
-            self.parts.store.wake_subscription(subscription, true).await?;
-            self.parts.store.audit_trigger(AuditAction::TriggerResubscribed, id, &trigger.tenant).await?;
+            self.parts.store.subscriptions().wake(subscription, true).await?;
+            self.parts.store.triggers().audit(AuditAction::TriggerResubscribed, id, &trigger.tenant).await?;
             self.wake();
         }
         self.get(Of::Operator, id).await

@@ -109,7 +109,7 @@ impl Triggers {
                 && is_ready(inbox, made)
                 && (!is_optional || made.last_accepted_at.is_some())
         };
-        Ok(self.parts.store.inboxes().await?.iter().any(is_it))
+        Ok(self.parts.store.inboxes().list().await?.iter().any(is_it))
     }
 }
 

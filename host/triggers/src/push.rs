@@ -89,7 +89,7 @@ impl Triggers {
     /// `Starting` if its connector is not loaded yet, or if the store or the vault fails.
     pub async fn inbox_at(&self, address: &str) -> Result<Option<InboxAt>, TriggerError> {
         let store = &self.parts.store;
-        if let Some(subscription) = store.subscription_at(address).await? {
+        if let Some(subscription) = store.subscriptions().at(address).await? {
             let sealed: Sealed = self.unseal(&Subscription::context(&subscription.id), &subscription.secret).await?;
             let name = subscription.inbox.clone().unwrap_or_default();
             let is_waiting = subscription.shakes_hands;
@@ -98,7 +98,7 @@ impl Triggers {
             let owner = Owner::Subscription(Box::new(subscription));
             return self.at(owner, &connector, &name, secrets, address, is_waiting);
         }
-        let Some(found) = store.inbox_at(address).await? else { return Ok(None) };
+        let Some(found) = store.inboxes().at(address).await? else { return Ok(None) };
         let mut secrets = Vec::with_capacity(found.secrets.len());
         for InboxSecret { id, secret, .. } in &found.secrets {
             let secret = self.parts.vault.unseal(&InboxSecret::context(id), secret).await?;
@@ -186,7 +186,8 @@ impl Triggers {
         let is_due = is_due || !pushed.renewed_now.is_empty();
         let has_webhooks = pushed.events.iter().any(|event| !event.deliveries.is_empty());
         pushed.max_pending = self.parts.config.triggers.max_pending_per_tenant;
-        let StoredPush { stored, dropped } = self.parts.store.store_pushed(self.vault().await?, pushed).await?;
+        let StoredPush { stored, dropped } =
+            self.parts.store.subscriptions().store_pushed(self.vault().await?, pushed).await?;
         self.tell_dropped(&dropped).await?;
         self.count_events(at.connector(), "stored", stored);
         self.count_events(at.connector(), "duplicate", (offered as u64).saturating_sub(stored + dropped.len() as u64));
@@ -216,7 +217,7 @@ impl Triggers {
                 let Some(values) = &item.accounts else { return Ok(Vec::new()) };
                 let route = Route::of(values);
                 let found =
-                    self.parts.store.subscriptions_on_route(at.connector(), &inbox.inbox, &inbox.tenant, &route);
+                    self.parts.store.subscriptions().on_route(at.connector(), &inbox.inbox, &inbox.tenant, &route);
                 Ok(found.await?)
             }
         }
@@ -249,7 +250,7 @@ impl Triggers {
         let sealed: Sealed = self.unseal(&Subscription::context(id), &subscription.secret).await?;
         let mut reads = false;
         let mut events = Vec::new();
-        for trigger in self.parts.store.triggers_of(id).await? {
+        for trigger in self.parts.store.triggers().of(id).await? {
             let Some(kind) = TypeOf::find(&self.parts.registry, &trigger.connector, &trigger.kind) else { continue };
             let declared = kind.declared();
             if !kind_is(&declared.kinds, &item.kind) {
@@ -308,7 +309,7 @@ impl Triggers {
         let now = clock::now();
         let requests =
             noted.into_iter().map(|(at, request)| (now.duration_since(at).unwrap_or_default(), request)).collect();
-        if let Err(error) = self.parts.store.add_hook_requests(requests).await {
+        if let Err(error) = self.parts.store.inboxes().add_requests(requests).await {
             tracing::debug!(%error, "requests of services could not be recorded");
         }
     }

@@ -69,7 +69,7 @@ impl Triggers {
     /// # Errors
     /// If the store or the vault fails. What is left is done in a later turn.
     pub(super) async fn tell_others(&self) -> Result<(), TriggerError> {
-        for shared in self.parts.store.take_shared_notifications(LIFE, NOTIFICATIONS).await? {
+        for shared in self.parts.store.inboxes().take_shared(LIFE, NOTIFICATIONS).await? {
             let events = match self.events_of_others(&shared).await {
                 Ok(events) => events,
                 Err(reason) if shared.attempts < MAX_ATTEMPTS => {
@@ -87,7 +87,7 @@ impl Triggers {
             };
             let max_pending = self.parts.config.triggers.max_pending_per_tenant;
             let told =
-                self.parts.store.end_shared_notification(self.vault().await?, &shared.id, events, max_pending).await?;
+                self.parts.store.inboxes().end_shared(self.vault().await?, &shared.id, events, max_pending).await?;
             self.tell_dropped(&told.dropped).await?;
             if told.stored > 0 {
                 self.parts.webhooks.wake();
@@ -104,7 +104,7 @@ impl Triggers {
     async fn events_of_others(&self, shared: &SharedNotification) -> Result<Vec<NewEvent>, String> {
         let said = |error: TriggerError| error.to_string();
         let store = &self.parts.store;
-        let Some(made) = store.inbox(&shared.inbox).await.map_err(|error| error.to_string())? else {
+        let Some(made) = store.inboxes().get(&shared.inbox).await.map_err(|error| error.to_string())? else {
             return Ok(Vec::new());
         };
         let connector = self.parts.registry.get(&made.connector).ok_or("its connector is not live")?;
@@ -118,11 +118,11 @@ impl Triggers {
         let mut events = Vec::new();
         for account in self.viewers(&connector, visibility, &token, context).await? {
             let Some(route) = route_of(inbox, visibility, &body, account) else { continue };
-            let found = store.subscriptions_on_route(&made.connector, &made.inbox, &made.tenant, &route).await;
+            let found = store.subscriptions().on_route(&made.connector, &made.inbox, &made.tenant, &route).await;
             for subscription in found.map_err(|error| error.to_string())? {
                 let context = store::Subscription::context(&subscription.id);
                 let sealed: Sealed = self.unseal(&context, &subscription.secret).await.map_err(said)?;
-                let triggers = store.triggers_of(&subscription.id).await.map_err(|error| error.to_string())?;
+                let triggers = store.triggers().of(&subscription.id).await.map_err(|error| error.to_string())?;
                 for trigger in triggers {
                     let kind = TypeOf::find(&self.parts.registry, &trigger.connector, &trigger.kind);
                     let Some(kind) = kind else { continue };

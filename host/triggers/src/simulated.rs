@@ -140,7 +140,7 @@ impl Triggers {
             id: subscription,
         };
         let limit = self.parts.config.triggers.max_per_tenant;
-        if let Some(subscription) = self.parts.store.add_trigger(stored, Some(new), limit).await? {
+        if let Some(subscription) = self.parts.store.triggers().add(stored, Some(new), limit).await? {
             self.work_now(&subscription, deadline).await?;
         }
         Ok(())
@@ -151,7 +151,7 @@ impl Triggers {
     /// # Errors
     /// If the store or the vault fails.
     pub async fn simulated_cursor(&self, id: &str) -> Result<Option<(i64, Value)>, TriggerError> {
-        let Some(subscription) = self.parts.store.subscription(id).await? else { return Ok(None) };
+        let Some(subscription) = self.parts.store.subscriptions().get(id).await? else { return Ok(None) };
         let cursor = match &subscription.cursor {
             Some(sealed) => self.unseal(&Subscription::cursor_context(id), sealed).await?,
             None => Value::Null,

@@ -85,7 +85,7 @@ impl Triggers {
     /// # Errors
     /// If the store fails.
     pub async fn types(&self, of: Of<'_>, connector: Option<&str>) -> Result<Vec<TypeRecord>, TriggerError> {
-        let made = self.parts.store.inboxes().await?;
+        let made = self.parts.store.inboxes().list().await?;
         let mut types = Vec::new();
         let live = self.parts.registry.live();
         let mut connectors: Vec<&Arc<Connector>> = live.values().collect();

@@ -68,7 +68,7 @@ impl Triggers {
     /// `false` if the store fails.
     async fn find_moved(&self) -> bool {
         let Some(base) = self.base() else { return true };
-        match self.parts.store.wake_moved_subscriptions(&base).await {
+        match self.parts.store.subscriptions().wake_moved(&base).await {
             Ok(0) => true,
             Ok(subscriptions) => {
                 tracing::info!(subscriptions, "services are told the new URL of the gateway (`hooks.public_url`)");
@@ -93,7 +93,7 @@ impl Triggers {
         if room == 0 {
             return Ok(());
         }
-        for subscription in self.parts.store.take_subscriptions(LEASE, room).await? {
+        for subscription in self.parts.store.subscriptions().take(LEASE, room).await? {
             // Only this loop takes permits, so that each subscription finds one.
             let Ok(permit) = Arc::clone(readers).try_acquire_owned() else { return Ok(()) };
             let this = Arc::clone(self);
@@ -136,7 +136,7 @@ impl Triggers {
 
     async fn sweep(&self) {
         let store = &self.parts.store;
-        for swept in [store.sweep_events().await, store.sweep_hook_requests(KEEP_REQUESTS).await] {
+        for swept in [store.events().sweep().await, store.inboxes().sweep_requests(KEEP_REQUESTS).await] {
             if let Err(error) = swept {
                 tracing::debug!(%error, "old events are deleted later");
             }

@@ -236,7 +236,7 @@ impl Webhooks {
         stored: &[u8],
     ) -> Result<Message, WebhookError> {
         let secrets = self.agent_secrets(trigger, receiver).await?;
-        let sequence = self.store.delivered_up_to(trigger, event).await?;
+        let sequence = self.store.agent_triggers().delivered_up_to(trigger, event).await?;
         let cursor = AgentCursor { trigger: trigger.to_owned(), sequence }.to_text();
         let message = AgentMessage::of(stored).map_err(|_| WebhookError::DamagedDelivery)?;
         let hash = event.strip_prefix("evt_").unwrap_or(event);

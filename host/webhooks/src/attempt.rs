@@ -119,7 +119,7 @@ impl Webhooks {
             next => next,
         };
         let keep = self.config.callbacks.keep;
-        match self.store.finish_attempt(&id, fence, &attempts, next, keep).await {
+        match self.store.webhooks().finish_attempt(&id, fence, &attempts, next, keep).await {
             Ok(true) => self.report(&webhook_id, &tenant, &source, has_secret, &result, next),
             // The subscription has ended, and its webhooks with it.
             Ok(false) if agent.is_some() && !has_secret => {}
@@ -129,7 +129,7 @@ impl Webhooks {
             }
         }
         if let Some(trigger) = agent
-            && let Err(error) = self.store.note_agent_delivery(trigger, error).await
+            && let Err(error) = self.store.agent_triggers().note_delivery(trigger, error).await
         {
             tracing::debug!(webhook_id, %error, "the result of a webhook for an agent is not noted");
         }
@@ -149,7 +149,7 @@ impl Webhooks {
         let bytes = payload.sealed.bytes.len();
         let signing = async {
             let agent = match source {
-                WebhookSource::Agent { trigger, event } => match self.store.agent_receiver(trigger).await? {
+                WebhookSource::Agent { trigger, event } => match self.store.agent_triggers().receiver(trigger).await? {
                     Some(receiver) => Some(((trigger.as_str(), event.as_str()), receiver)),
                     None => return Ok(None),
                 },

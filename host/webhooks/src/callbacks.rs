@@ -31,7 +31,7 @@ impl Webhooks {
         if !wrong.is_empty() {
             return Err(CallbackError::Invalid(wrong));
         }
-        if !accepted.is_empty() && self.store.webhook_secrets(tenant).await?.is_empty() {
+        if !accepted.is_empty() && self.store.webhooks().secrets(tenant).await?.is_empty() {
             return Err(CallbackError::SecretRequired);
         }
         Ok(accepted)

@@ -109,7 +109,7 @@ impl Webhooks {
 
     /// Stores the event of the last swap to a version, unless it is stored already.
     async fn store_swap(&self, connector: &str, digest: &str) -> Result<(), WebhookError> {
-        let Some(swap) = self.store.last_swap(connector, digest).await? else { return Ok(()) };
+        let Some(swap) = self.store.changes().last_swap(connector, digest).await? else { return Ok(()) };
         // The record of an earlier delivery may be deleted.
         if swap.at.elapsed().is_ok_and(|age| age > MAX_AGE_OF_SWAP) {
             return Ok(());
@@ -123,7 +123,7 @@ impl Webhooks {
         });
         let id = NewDelivery::id_of_swap(connector, digest, swap.number);
         if let Some(delivery) = self.event_delivery(id, EventKind::ConnectorSwapped, swap.at, &data).await?
-            && self.store.add_delivery_once(delivery).await?
+            && self.store.webhooks().add_delivery_once(delivery).await?
         {
             self.wake();
         }
@@ -184,7 +184,7 @@ impl Events {
             async move {
                 let storing = async {
                     let deliveries = webhooks.new_event(kind, &data).await?;
-                    webhooks.store.add_deliveries(deliveries).await?;
+                    webhooks.store.webhooks().add_deliveries(deliveries).await?;
                     Ok::<_, WebhookError>(())
                 };
                 match storing.await {

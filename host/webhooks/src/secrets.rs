@@ -29,7 +29,7 @@ impl Webhooks {
     pub async fn create_secret(&self, tenant: &str) -> Result<NewSecret, WebhookError> {
         let (id, secret) = (WebhookSecret::new_id()?, SigningSecret::random()?);
         let sealed = self.vault.seal(&WebhookSecret::context(tenant, &id), secret.bytes()).await?;
-        let record = self.store.add_webhook_secret(tenant, &id, sealed, OVERLAP).await?;
+        let record = self.store.webhooks().add_secret(tenant, &id, sealed, OVERLAP).await?;
         tracing::info!(tenant, secret_id = id, "webhook secret made");
         Ok(NewSecret { record, secret: secret.to_text() })
     }
@@ -39,7 +39,7 @@ impl Webhooks {
     /// # Errors
     /// If the store fails.
     pub async fn secrets(&self, tenant: &str) -> Result<Vec<WebhookSecret>, WebhookError> {
-        Ok(self.store.webhook_secrets(tenant).await?)
+        Ok(self.store.webhooks().secrets(tenant).await?)
     }
 
     /// Ends a secret. Returns `false` if the tenant has no valid secret with this id.
@@ -47,7 +47,7 @@ impl Webhooks {
     /// # Errors
     /// If the store fails.
     pub async fn delete_secret(&self, tenant: &str, id: &str) -> Result<bool, WebhookError> {
-        let deleted = self.store.delete_webhook_secret(tenant, id).await?;
+        let deleted = self.store.webhooks().delete_secret(tenant, id).await?;
         if deleted {
             tracing::info!(tenant, secret_id = id, "webhook secret deleted");
         }
@@ -60,7 +60,7 @@ impl Webhooks {
     /// If the store or the vault fails.
     pub(super) async fn signing_secrets(&self, tenant: &str) -> Result<Vec<SigningSecret>, WebhookError> {
         let mut secrets = Vec::new();
-        for WebhookSecret { id, secret, .. } in self.store.webhook_secrets(tenant).await? {
+        for WebhookSecret { id, secret, .. } in self.store.webhooks().secrets(tenant).await? {
             let bytes = self.vault.unseal(&WebhookSecret::context(tenant, &id), &secret).await?;
             secrets.push(SigningSecret::from_bytes(bytes)?);
         }

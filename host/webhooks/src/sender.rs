@@ -79,7 +79,7 @@ impl Webhooks {
             of_claim: u32::try_from(occupied.slots.available_permits()).unwrap_or(u32::MAX),
             bytes: BODY_BYTES.saturating_sub(occupied.bytes.load(Ordering::Relaxed)),
         };
-        for claimed in self.store.claim_deliveries(LEASE, limits).await? {
+        for claimed in self.store.webhooks().claim_deliveries(LEASE, limits).await? {
             // Only this loop takes slots, so that each claimed delivery finds one.
             let Ok(slot) = Arc::clone(&occupied.slots).acquire_owned().await else { return Ok(()) };
             let size = u32::try_from(claimed.payload.sealed.bytes.len()).unwrap_or(u32::MAX);

@@ -41,11 +41,11 @@ impl Site {
     async fn attempt(&self, url: &str) -> Delivery {
         let urls = [url.to_owned()];
         let deliveries = self.webhooks.deliveries_of_job("acme", "job_1", &urls, b"{}", DAY).await.unwrap();
-        self.webhooks.store.add_deliveries(deliveries).await.unwrap();
+        self.webhooks.store.webhooks().add_deliveries(deliveries).await.unwrap();
         let limits = store::ClaimLimits { of_receiver: 1, of_tenant: 1, of_claim: 1, bytes: 1 << 20 };
-        let claimed = self.webhooks.store.claim_deliveries(DAY, limits).await.unwrap().pop().unwrap();
+        let claimed = self.webhooks.store.webhooks().claim_deliveries(DAY, limits).await.unwrap().pop().unwrap();
         self.webhooks.attempt(claimed).await;
-        self.webhooks.store.deliveries_of("job_1").await.unwrap().pop().unwrap()
+        self.webhooks.store.webhooks().deliveries_of("job_1").await.unwrap().pop().unwrap()
     }
 }
 
@@ -146,7 +146,7 @@ async fn a_response_with_a_body_that_never_ends_is_delivered() {
     for url in [receiver.url(), format!("http://{endless}/")] {
         let delivery = site.attempt(&url).await;
         assert_eq!(delivery.status, DeliveryStatus::Delivered, "{delivery:?}");
-        site.webhooks.store.sweep_webhooks().await.unwrap();
+        site.webhooks.store.webhooks().sweep().await.unwrap();
     }
 }
 

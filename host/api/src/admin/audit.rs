@@ -44,7 +44,7 @@ impl List for Audit {
 pub async fn audit_page(store: &Store, filter: AuditFilter) -> Result<AuditPageRecord, StoreError> {
     let limit = filter.limit;
     // One more than the requested number shows if there is another page.
-    let mut found = store.audit(AuditFilter { limit: limit.saturating_add(1), ..filter }).await?;
+    let mut found = store.audit().list(AuditFilter { limit: limit.saturating_add(1), ..filter }).await?;
     let next_cursor = page::next_cursor(&mut found, limit, |entry| page::place_in_time(entry.at, entry.number));
     let entries = found.into_iter().map(AuditEntryRecord::from).collect();
     Ok(AuditPageRecord { entries, next_cursor })

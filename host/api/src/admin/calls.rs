@@ -59,7 +59,7 @@ impl List for Calls {
 pub(crate) async fn list_calls(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let filter = read::<Calls>(call.head.uri.query().unwrap_or_default())?;
     let limit = filter.limit;
-    let found = call.gateway.store.calls(CallFilter { limit: limit + 1, ..filter }).await;
+    let found = call.gateway.store.calls().list(CallFilter { limit: limit + 1, ..filter }).await;
     let mut found = found.map_err(unavailable)?;
     let next_cursor = page::next_cursor(&mut found, limit, |last| page::place_in_time(last.at, last.number));
     let calls = found.into_iter().map(CallRecord::from).collect();
@@ -69,7 +69,7 @@ pub(crate) async fn list_calls(call: HttpCall<'_>) -> Result<Response<Body>, Pro
 /// GET /admin/calls/{request_id}.
 pub(crate) async fn get_call(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let id = percent_decode_str(call.arguments.request_id).decode_utf8_lossy();
-    let found = call.gateway.store.call(&id).await.map_err(unavailable)?;
+    let found = call.gateway.store.calls().get(&id).await.map_err(unavailable)?;
     let record = found.ok_or_else(|| {
         problem::UNKNOWN_CALL.with_detail(format!(
             "There is no record of a call with the id `{id}`. The configuration's `calls.keep` says which calls have one, \

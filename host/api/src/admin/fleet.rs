@@ -32,15 +32,15 @@ const LOOK: Duration = Duration::from_millis(200);
 pub(crate) async fn list_gateways(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let (limit, after) = page::read_place(call.head.uri.query().unwrap_or_default())?;
     let store = &call.gateway.store;
-    let mut rows = store.gateways().await.map_err(|error| unavailable(&error))?;
+    let mut rows = store.gateways().list().await.map_err(|error| unavailable(&error))?;
     let place = |row: &GatewayRow| (row.name.clone(), row.id.clone());
     // The collation of the database may be another one.
     rows.sort_by_key(place);
     let next_cursor = page::cut(&mut rows, limit, after.as_ref(), place);
     let mut counts = BTreeMap::<String, ConnectorCountsRecord>::new();
-    let live = store.live_modules().await.map_err(|error| unavailable(&error))?;
+    let live = store.modules().live().await.map_err(|error| unavailable(&error))?;
     let present = present_generations(&live, store.database().is_shared());
-    for at in store.connectors_at_gateways().await.map_err(|error| unavailable(&error))? {
+    for at in store.gateways().connectors().await.map_err(|error| unavailable(&error))? {
         let record = ConnectorAtGatewayRecord::new(&at, present.get(&*at.connector).copied().unwrap_or_default());
         let counts = counts.entry(at.gateway).or_default();
         match &*record.state {
@@ -60,8 +60,8 @@ pub(crate) async fn list_gateways(call: HttpCall<'_>) -> Result<Response<Body>, 
 pub(crate) async fn list_service_connectors(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let (limit, after) = page::read_place(call.head.uri.query().unwrap_or_default())?;
     let store = &call.gateway.store;
-    let live = store.live_modules().await.map_err(|error| unavailable(&error))?;
-    let at = store.connectors_at_gateways().await.map_err(|error| unavailable(&error))?;
+    let live = store.modules().live().await.map_err(|error| unavailable(&error))?;
+    let at = store.gateways().connectors().await.map_err(|error| unavailable(&error))?;
     let mut connectors: Vec<_> = service_connectors(&live, &at, store.database().is_shared()).collect();
     let next_cursor = page::cut(&mut connectors, limit, after.as_ref(), |record| record.connector.clone());
     Ok(json_answer(&json!(ServiceConnectorsRecord { connectors, next_cursor })))
@@ -177,9 +177,9 @@ pub(super) async fn wait_for_gateways(
     let Some(seconds) = wait else { return Ok(None) };
     let deadline = Instant::now() + Duration::from_secs(seconds);
     loop {
-        let ready = gateway.store.gateways().await.map_err(|error| unavailable(&error))?;
-        let at = gateway.store.connectors_at_gateways().await.map_err(|error| unavailable(&error))?;
-        let live = gateway.store.live_module(connector).await.map_err(|error| unavailable(&error))?;
+        let ready = gateway.store.gateways().list().await.map_err(|error| unavailable(&error))?;
+        let at = gateway.store.gateways().connectors().await.map_err(|error| unavailable(&error))?;
+        let live = gateway.store.modules().live_of(connector).await.map_err(|error| unavailable(&error))?;
         let present = live.as_ref().filter(|_| gateway.store.database().is_shared()).map_or(0, |live| live.generation);
         let is_removed = live.is_none_or(|live| live.digest.is_none());
         let has_ended = |id: &str| match at.iter().find(|at| at.gateway == id && at.connector == connector) {

@@ -58,7 +58,7 @@ pub(crate) async fn list_integrations(call: HttpCall<'_>) -> Result<Response<Bod
     let now = clock::now();
     let filter = read::<AnyIntegrations>(call.head.uri.query().unwrap_or_default())?;
     let limit = filter.limit;
-    let found = call.gateway.store.all_integrations(AnyIntegrationFilter { limit: limit + 1, ..filter }).await;
+    let found = call.gateway.store.integrations().all(AnyIntegrationFilter { limit: limit + 1, ..filter }).await;
     let mut found = found.map_err(unavailable)?;
     let next_cursor =
         page::next_cursor(&mut found, limit, |last| page::place_in_time(last.created_at, last.id.clone()));
@@ -100,7 +100,7 @@ pub(crate) async fn renew_integration(call: HttpCall<'_>) -> Result<Response<Bod
 }
 
 async fn find(gateway: &Gateway, id: &str) -> Result<Integration, Problem> {
-    gateway.store.integration_by_id(id).await.map_err(unavailable)?.ok_or_else(|| unknown(id))
+    gateway.store.integrations().by_id(id).await.map_err(unavailable)?.ok_or_else(|| unknown(id))
 }
 
 fn unknown(id: &str) -> Problem {

@@ -52,7 +52,7 @@ impl List for Keys {
 pub(crate) async fn list_keys(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let filter = read::<Keys>(call.head.uri.query().unwrap_or_default())?;
     let limit = filter.limit;
-    let found = call.gateway.store.keys_page(KeyFilter { limit: limit + 1, ..filter }).await;
+    let found = call.gateway.store.keys().page(KeyFilter { limit: limit + 1, ..filter }).await;
     let mut found = found.map_err(unavailable)?;
     let next_cursor = page::next_cursor(&mut found, limit, |key| page::place_in_time(key.created_at, key.id.0.clone()));
     let keys = found.into_iter().map(KeyRecord::from).collect();
@@ -101,7 +101,7 @@ async fn create_now(gateway: &Gateway, body: Bytes) -> Result<Response<Body>, Pr
     stored.confirm = confirm.unwrap_or_default();
     stored.expires_at = expires_at;
     let id = stored.id.clone();
-    gateway.store.create_key(stored).await.map_err(unavailable)?;
+    gateway.store.keys().create(stored).await.map_err(unavailable)?;
     gateway.authenticator.note_change().await;
     let record = KeyRecord::from(find_key(gateway, &id.0).await?);
     let mut response = private_answer(&json!(CreatedKeyRecord { record, key: key.expose_secret() }));
@@ -118,7 +118,7 @@ fn future_time(text: &str) -> Result<SystemTime, String> {
 /// one that reaches the database within two seconds.
 pub(crate) async fn revoke_key(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let id = KeyId(call.arguments.key_id.to_owned());
-    let revocation = call.gateway.store.revoke_key(&id).await.map_err(unavailable)?;
+    let revocation = call.gateway.store.keys().revoke(&id).await.map_err(unavailable)?;
     call.gateway.authenticator.note_change().await;
     match revocation {
         KeyRevocation::Revoked(_) | KeyRevocation::AlreadyRevoked(_) => {
@@ -129,7 +129,7 @@ pub(crate) async fn revoke_key(call: HttpCall<'_>) -> Result<Response<Body>, Pro
 }
 
 async fn find_key(gateway: &Gateway, id: &str) -> Result<ApiKey, Problem> {
-    let found = gateway.store.key(&KeyId(id.to_owned())).await.map_err(unavailable)?;
+    let found = gateway.store.keys().get(&KeyId(id.to_owned())).await.map_err(unavailable)?;
     found.ok_or_else(|| unknown_key(id))
 }
 

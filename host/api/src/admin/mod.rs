@@ -301,7 +301,7 @@ async fn actor_of(gateway: &Gateway, caller: &AuthorizedCaller) -> Result<Actor,
         let subject = Some(caller.subject()).filter(|subject| !subject.is_empty());
         return Ok(Actor::Token { tenant: caller.tenant().to_owned(), subject: subject.map(str::to_owned) });
     };
-    let key = gateway.store.key(id).await.map_err(|error| change_problem(ChangeError::Store(error)))?;
+    let key = gateway.store.keys().get(id).await.map_err(|error| change_problem(ChangeError::Store(error)))?;
     let name = key.map(|key| key.name).unwrap_or_default();
     Ok(Actor::ApiKey { id: id.to_string(), name })
 }

@@ -39,7 +39,7 @@ pub(crate) async fn list_tenants(call: HttpCall<'_>) -> Result<Response<Body>, P
 pub(crate) async fn list_oauth_clients(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let tenant = tenant_in_path(&call)?;
     let (limit, after) = page::read_place(call.head.uri.query().unwrap_or_default())?;
-    let mut found = call.gateway.store.oauth_clients_of(&tenant).await.map_err(unavailable)?;
+    let mut found = call.gateway.store.oauth_clients().of(&tenant).await.map_err(unavailable)?;
     let place = |found: &TenantOauthClient| found.client.name.clone();
     // The collation of the database may be another one.
     found.sort_by_key(place);
@@ -51,7 +51,7 @@ pub(crate) async fn list_oauth_clients(call: HttpCall<'_>) -> Result<Response<Bo
 /// GET /admin/tenants/{tenant}/oauth_clients/{oauth_client}.
 pub(crate) async fn get_oauth_client(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let (tenant, name) = (tenant_in_path(&call)?, call.arguments.oauth_client);
-    let found = call.gateway.store.oauth_client(&tenant, &[name]).await.map_err(unavailable)?;
+    let found = call.gateway.store.oauth_clients().get(&tenant, &[name]).await.map_err(unavailable)?;
     let found = found.ok_or_else(|| unknown_client(&tenant, name))?;
     Ok(private_answer(&json!(OauthClientRecord::from(found))))
 }
@@ -77,7 +77,7 @@ pub(crate) async fn set_oauth_client(call: HttpCall<'_>) -> Result<Response<Body
 /// it must be connected again at their next refresh.
 pub(crate) async fn delete_oauth_client(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let (tenant, name) = (tenant_in_path(&call)?, call.arguments.oauth_client);
-    let integrations = call.gateway.store.delete_oauth_client(&tenant, name).await.map_err(unavailable)?;
+    let integrations = call.gateway.store.oauth_clients().delete(&tenant, name).await.map_err(unavailable)?;
     let integrations = integrations.ok_or_else(|| unknown_client(&tenant, name))?;
     Ok(private_answer(&json!(OauthClientDeletedRecord { deleted: true, integrations })))
 }

@@ -61,7 +61,7 @@ impl List for Usage {
 pub(crate) async fn list_usage(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let filter = parse_query(call.head.uri.query().unwrap_or_default())?;
     let (by, limit) = (filter.by, filter.limit);
-    let found = call.gateway.store.usage(UsageFilter { limit: limit + 1, ..filter }).await;
+    let found = call.gateway.store.usage().list(UsageFilter { limit: limit + 1, ..filter }).await;
     let mut found = found.map_err(|error| store_problem(&error, "The usage cannot be read now; try again."))?;
     let next_cursor = page::next_cursor(&mut found, limit, |row| (by.name(), row.place()));
     let usage = found.into_iter().map(|row| UsageRecord::of(row, by)).collect();

@@ -45,7 +45,7 @@ impl List for AnyWebhooks {
 pub(crate) async fn list_webhooks(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let filter = read::<AnyWebhooks>(call.head.uri.query().unwrap_or_default())?;
     let limit = filter.limit;
-    let found = call.gateway.store.all_deliveries(AnyDeliveryFilter { limit: limit + 1, ..filter }).await;
+    let found = call.gateway.store.webhooks().all_deliveries(AnyDeliveryFilter { limit: limit + 1, ..filter }).await;
     let mut found = found.map_err(|error| webhook_problem(&error.into()))?;
     let next_cursor = page::next_cursor(&mut found, limit, |last| {
         page::place_in_time(last.created_at, last.delivery.webhook_id.clone())
@@ -61,7 +61,8 @@ pub(crate) async fn list_webhooks(call: HttpCall<'_>) -> Result<Response<Body>, 
 pub(crate) async fn resend_webhook(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let id = call.arguments.webhook_id;
     let webhooks = &call.gateway.webhooks;
-    let resent = call.gateway.store.resend_delivery(id).await.map_err(|error| webhook_problem(&error.into()))?;
+    let resent =
+        call.gateway.store.webhooks().resend_delivery(id).await.map_err(|error| webhook_problem(&error.into()))?;
     match resent {
         Resent::Due(delivery) => {
             webhooks.wake();

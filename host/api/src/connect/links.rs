@@ -82,7 +82,7 @@ pub(crate) async fn make_link(
         key_id: caller.key_id().cloned(),
         lifetime: Duration::from_secs(expires_in_s.unwrap_or(DEFAULT_LIFETIME_S)),
     };
-    let link = gateway.store.add_connect_link(new).await.map_err(|error| unavailable(&error))?;
+    let link = gateway.store.connect_links().add(new).await.map_err(|error| unavailable(&error))?;
     let root = gateway.config.public_url.as_str().trim_end_matches('/');
     Ok(ConnectLinkCreatedRecord {
         id: link.id,
@@ -126,7 +126,7 @@ fn linked(gateway: &Gateway, link: &ConnectLink, connector: &str) -> LinkedConne
 /// DELETE /connect-links/{link_id}: ends the link.
 pub(crate) async fn delete_link(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let link = find(&call, &caller).await?;
-    let deleted = call.gateway.store.end_connect_link(&link.id, LinkEnd::Deleted).await;
+    let deleted = call.gateway.store.connect_links().end(&link.id, LinkEnd::Deleted).await;
     let deleted = deleted.map_err(|error| unavailable(&error))?;
     Ok(private_answer(&json!(LinkDeletedRecord { deleted })))
 }
@@ -134,7 +134,7 @@ pub(crate) async fn delete_link(call: HttpCall<'_>, caller: AuthorizedCaller) ->
 /// The link that the path names, if it is the caller's.
 async fn find(call: &HttpCall<'_>, caller: &AuthorizedCaller) -> Result<ConnectLink, Problem> {
     let id = call.arguments.link_id;
-    let found = call.gateway.store.connect_link(id).await.map_err(|error| unavailable(&error))?;
+    let found = call.gateway.store.connect_links().get(id).await.map_err(|error| unavailable(&error))?;
     let own = found.filter(|link| link.tenant == caller.tenant() && link.subject == caller.subject());
     own.ok_or_else(|| {
         problem::UNKNOWN_LINK.with_detail(format!(

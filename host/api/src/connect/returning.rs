@@ -27,7 +27,7 @@ pub(crate) async fn check_return(
 ) -> Result<Option<ReturningBrowser>, Response<Body>> {
     let Some(id) = &authorization.connect_link else { return Ok(None) };
     let words = Words::for_browser(headers);
-    let link = gateway.store.connect_link(id).await.map_err(|error| {
+    let link = gateway.store.connect_links().get(id).await.map_err(|error| {
         tracing::warn!(%error, "a link cannot be read");
         message_in(words, StatusCode::SERVICE_UNAVAILABLE, words.unavailable, ROOT)
     })?;

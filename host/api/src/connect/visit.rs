@@ -81,7 +81,7 @@ pub(crate) async fn send_form(call: HttpCall<'_>) -> Result<Response<Body>, Prob
             Err(_) => return Ok(unavailable(words)),
         },
     };
-    match gateway.store.claim_connect_link(&link.id, &browser.hash()).await {
+    match gateway.store.connect_links().claim(&link.id, &browser.hash()).await {
         Ok(true) => {}
         Ok(false) => return Ok(refusal(words, StatusCode::FORBIDDEN, words.other_browser)),
         Err(error) => {
@@ -251,7 +251,7 @@ impl Visit {
 
     /// The user has finished.
     async fn finish(&self, gateway: &Gateway) -> Response<Body> {
-        if let Err(error) = gateway.store.end_connect_link(&self.link.id, LinkEnd::Done).await {
+        if let Err(error) = gateway.store.connect_links().end(&self.link.id, LinkEnd::Done).await {
             tracing::warn!(%error, "a link cannot be ended");
             return unavailable(self.words);
         }
@@ -270,7 +270,7 @@ impl Visit {
 
 /// Notes that an account was connected. A failure does not disconnect the account.
 pub(super) async fn note(gateway: &Gateway, link: &str, connector: &str, user_identifier: &str) {
-    if let Err(error) = gateway.store.note_linked_account(link, connector, user_identifier).await {
+    if let Err(error) = gateway.store.connect_links().note_account(link, connector, user_identifier).await {
         tracing::warn!(%error, "the page of a link cannot show an account that was connected");
     }
 }
@@ -307,7 +307,7 @@ fn see_other(words: &'static Words, url: &Url) -> Response<Body> {
 /// # Errors
 /// The page that says why it cannot.
 async fn usable_link(gateway: &Gateway, words: &'static Words, token: &str) -> Result<ConnectLink, Response<Body>> {
-    let found = gateway.store.connect_link_by_hash(&sha256(token.as_bytes())).await.map_err(|error| {
+    let found = gateway.store.connect_links().by_hash(&sha256(token.as_bytes())).await.map_err(|error| {
         tracing::warn!(%error, "a link cannot be read");
         unavailable(words)
     })?;

@@ -107,7 +107,7 @@ async fn complete(
         return page(StatusCode::SERVICE_UNAVAILABLE, "This cannot be completed now", "There are no random numbers.");
     };
     let hash = sha256(secret.as_bytes());
-    let adding = gateway.store.add_session_of_person(&hash, &person, LIFETIME);
+    let adding = gateway.store.console_sessions().add_of_person(&hash, &person, LIFETIME);
     if let Err(error) = acting(by, adding).await {
         tracing::warn!(%error, "a session of the console could not be stored");
         let text = "The sessions of the console cannot be stored now.";

@@ -63,7 +63,7 @@ pub(crate) async fn caller_of_cookie(
     cookie: &str,
 ) -> Result<Result<Arc<Caller>, AuthError>, Problem> {
     check_origin(head, &gateway.config)?;
-    let found = gateway.store.console_session(&sha256(cookie.as_bytes()), IDLE).await;
+    let found = gateway.store.console_sessions().get(&sha256(cookie.as_bytes()), IDLE).await;
     let Some(session) = found.map_err(|error| unavailable(&error))? else {
         return Ok(Err(AuthError::SessionEnded));
     };
@@ -102,7 +102,7 @@ pub(crate) async fn sign_in(call: HttpCall<'_>, caller: AuthorizedCaller) -> Res
         );
     };
     let secret = random_secret().map_err(|error| integration_problem(&error))?;
-    let added = gateway.store.add_console_session(&sha256(secret.as_bytes()), key_id, LIFETIME).await;
+    let added = gateway.store.console_sessions().add(&sha256(secret.as_bytes()), key_id, LIFETIME).await;
     let session = added.map_err(|error| unavailable(&error))?.ok_or_else(|| {
         problem::UNAUTHENTICATED.with_detail("The key was revoked a moment ago. Sign in with another key.")
     })?;
@@ -115,7 +115,7 @@ pub(crate) async fn sign_in(call: HttpCall<'_>, caller: AuthorizedCaller) -> Res
 /// GET /console/session: the session of the cookie.
 pub(crate) async fn get_session(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let secret = cookie(&call.head.headers).ok_or_else(no_session)?;
-    let found = call.gateway.store.console_session(&sha256(secret.as_bytes()), IDLE).await;
+    let found = call.gateway.store.console_sessions().get(&sha256(secret.as_bytes()), IDLE).await;
     let session = found.map_err(|error| unavailable(&error))?.ok_or_else(no_session)?;
     Ok(private_answer(&json!(record(call.gateway, &caller, &session))))
 }
@@ -123,7 +123,7 @@ pub(crate) async fn get_session(call: HttpCall<'_>, caller: AuthorizedCaller) ->
 /// DELETE /console/session: signs out.
 pub(crate) async fn sign_out(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let secret = cookie(&call.head.headers).ok_or_else(no_session)?;
-    let ended = call.gateway.store.end_console_session(&sha256(secret.as_bytes())).await;
+    let ended = call.gateway.store.console_sessions().end(&sha256(secret.as_bytes())).await;
     let signed_out = ended.map_err(|error| unavailable(&error))?;
     let mut response = private_answer(&json!(SignedOutRecord { signed_out }));
     set_cookie(&mut response, COOKIE_NAME, "", "SameSite=Strict; Max-Age=0");

@@ -48,7 +48,7 @@ pub(super) async fn require(
     let store = &call.exchange.gateway.store;
     let given = call.confirm.as_deref().or(step.pending.confirmation());
     if let Some(digest) = given {
-        let taken = store.take_confirmation(&hash(call, tool, step, digest)).await;
+        let taken = store.confirmations().take(&hash(call, tool, step, digest)).await;
         if taken.map_err(|error| unavailable(&error))? {
             return Ok(None);
         }
@@ -91,7 +91,7 @@ pub(super) async fn add(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>) -
     let secret = random_secret().map_err(|error| integration_problem(&error))?;
     let digest: String = secret.chars().filter(char::is_ascii_alphanumeric).take(CHARACTERS).collect();
     let hash = hash(call, tool, step, &digest);
-    let added = call.exchange.gateway.store.add_confirmation(call.exchange.caller.tenant(), &hash, LIFETIME).await;
+    let added = call.exchange.gateway.store.confirmations().add(call.exchange.caller.tenant(), &hash, LIFETIME).await;
     added.map_err(|error| unavailable(&error))?;
     Ok(digest)
 }

@@ -57,7 +57,7 @@ impl Local {
 
     pub(super) async fn service(&self) -> Result<BTreeMap<String, InService>, StoreError> {
         let mut service = BTreeMap::<String, InService>::new();
-        for at in self.store.connectors_at_gateways().await? {
+        for at in self.store.gateways().connectors().await? {
             service.entry(at.connector).or_default().at(&at.state);
         }
         for name in self.registry.live().keys() {

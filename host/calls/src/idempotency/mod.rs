@@ -96,7 +96,7 @@ impl Idempotency {
     /// # Errors
     /// If the store fails, or a kept answer cannot be unsealed. The call must then not run.
     pub async fn begin(&self, call: &IdempotentCall) -> Result<KeyStatus, IdempotencyError> {
-        Ok(match self.store.begin_idempotent(call, LEASE, KEEP).await? {
+        Ok(match self.store.idempotency().begin(call, LEASE, KEEP).await? {
             KeyState::New(taken) => KeyStatus::New(taken),
             KeyState::OfOtherRequest => KeyStatus::OfOtherRequest,
             KeyState::Running => KeyStatus::Running,
@@ -142,7 +142,7 @@ impl Idempotency {
     async fn keep_lease(&self, call: &IdempotentCall) -> Infallible {
         loop {
             sleep(RENEWAL).await;
-            if let Err(error) = self.store.renew_idempotent(&call.id, LEASE).await {
+            if let Err(error) = self.store.idempotency().renew(&call.id, LEASE).await {
                 tracing::warn!(%error, "the lease of an idempotency key could not be renewed");
             }
         }
@@ -162,13 +162,13 @@ impl Idempotency {
 
     async fn end(&self, call: &IdempotentCall, taken: TakenKey, ending: &KeyOutcome) -> Result<(), IdempotencyError> {
         match ending {
-            KeyOutcome::Released => self.store.release_idempotent(&call.id, taken).await?,
-            KeyOutcome::TooLarge => self.store.end_idempotent(&call.id, None).await?,
+            KeyOutcome::Released => self.store.idempotency().release(&call.id, taken).await?,
+            KeyOutcome::TooLarge => self.store.idempotency().end(&call.id, None).await?,
             KeyOutcome::Kept(answer) => {
                 let context = call.answer_context();
                 let sealing = self.vault.seal(&context, answer);
                 let sealed = compute::drive(answer.len(), sealing).await?;
-                self.store.end_idempotent(&call.id, Some(sealed)).await?;
+                self.store.idempotency().end(&call.id, Some(sealed)).await?;
             }
         }
         Ok(())

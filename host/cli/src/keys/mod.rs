@@ -71,9 +71,9 @@ async fn create(
         stored.scopes
     );
     let id = stored.id.clone();
-    store.create_key(stored).await?;
+    store.keys().create(stored).await?;
     if list.json {
-        let made = store.key(&id).await?.ok_or(KeysError::Unknown(id))?;
+        let made = store.keys().get(&id).await?.ok_or(KeysError::Unknown(id))?;
         let mut record = as_json(made);
         record["key"] = key.expose_secret().into();
         remote::write_record(output, &record, true)?;
@@ -92,7 +92,7 @@ async fn list(
     output: &mut impl Write,
     remarks: &mut impl Write,
 ) -> Result<(), KeysError> {
-    let keys = store.keys().await?;
+    let keys = store.keys().all().await?;
     if arguments.json {
         let keys: Vec<_> = keys.into_iter().map(as_json).collect();
         remote::write_record(output, &serde_json::Value::from(keys), true)?;
@@ -129,7 +129,7 @@ async fn list(
 
 async fn show(id: &str, arguments: ListArguments, store: &Store, output: &mut impl Write) -> Result<(), KeysError> {
     let id = KeyId(id.to_owned());
-    let key = store.key(&id).await?.ok_or(KeysError::Unknown(id))?;
+    let key = store.keys().get(&id).await?.ok_or(KeysError::Unknown(id))?;
     remote::write_record(output, &as_json(key), arguments.json)?;
     Ok(())
 }
@@ -142,7 +142,7 @@ async fn revoke(
     remarks: &mut impl Write,
 ) -> Result<(), KeysError> {
     let id = KeyId(id.to_owned());
-    match store.revoke_key(&id).await? {
+    match store.keys().revoke(&id).await? {
         KeyRevocation::Revoked(key) => {
             writeln!(remarks, "revoked the key {id} ({}) of {}", key.name, owner(&key.tenant, key.subject.as_deref()))?;
             writeln!(remarks, "a running gateway refuses it within two seconds")?;

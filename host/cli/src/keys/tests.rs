@@ -95,7 +95,7 @@ async fn an_empty_list_says_how_to_make_a_key() {
 async fn revoking_twice_is_no_error_and_an_unknown_id_is_one_that_says_where_to_look() {
     let shell = Shell::new().await;
     shell.create(None).await;
-    let id = shell.store.keys().await.unwrap()[0].id.0.clone();
+    let id = shell.store.keys().all().await.unwrap()[0].id.0.clone();
     let (result, _, remarks) = shell.run(revoke_command(&id, false)).await;
     result.unwrap();
     assert!(remarks.starts_with(&format!("revoked the key {id} (mobile app) of the tenant acme\n")), "{remarks}");

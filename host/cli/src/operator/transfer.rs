@@ -178,7 +178,7 @@ pub(super) async fn export(arguments: &ExportArguments, config: &Config) -> Resu
     let mut filter = AnyIntegrationFilter { limit: EXPORT_PAGE, ..AnyIntegrationFilter::default() };
     let (mut written, mut damaged) = (0_u64, 0_u64);
     loop {
-        let page = store.all_integrations(filter.clone()).await?;
+        let page = store.integrations().all(filter.clone()).await?;
         let Some(last) = page.last() else { break };
         filter.before = Some((last.created_at, last.id.clone()));
         for integration in &page {
@@ -204,7 +204,7 @@ pub(super) async fn export(arguments: &ExportArguments, config: &Config) -> Resu
     // the last part of the file, so that no complete file is without its entry. The file is deleted
     // if the entry cannot be written.
     let detail = format!("{written} accounts");
-    let noted = store.note_audit(AuditAction::IntegrationExported, "integrations", "", &detail).await;
+    let noted = store.audit().note(AuditAction::IntegrationExported, "integrations", "", &detail).await;
     if let Err(error) = noted {
         drop(output);
         std::fs::remove_file(file).map_err(of_file)?;

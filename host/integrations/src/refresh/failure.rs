@@ -81,7 +81,7 @@ impl Integrations {
         previous: &Tokens,
         detail: &str,
     ) -> Result<Outcome, IntegrationError> {
-        match self.store.integration_by_id(&lease.integration.id).await? {
+        match self.store.integrations().by_id(&lease.integration.id).await? {
             Some(current) if self.holds_secret(&current, &sha256(previous.to_bytes().expose_secret())).await? => {
                 self.expire(lease, detail).await
             }
@@ -102,7 +102,10 @@ impl Integrations {
         };
         let event =
             self.event_deliveries(&integration.holder, &integration.user_identifier, Change::Expired(&reason)).await?;
-        self.store.update_leased(&integration.id, integration.version, lease.fence, details, event).await?;
+        self.store
+            .integrations()
+            .update_leased(&integration.id, integration.version, lease.fence, details, event)
+            .await?;
         self.events.stored();
         Ok(Outcome::Refused)
     }
@@ -136,7 +139,10 @@ impl Integrations {
             refresh_failing_since: Some(refresh_failing_since.unwrap_or(due_at)),
             ..integration.details.clone()
         };
-        self.store.update_leased(&integration.id, integration.version, lease.fence, details, Vec::new()).await?;
+        self.store
+            .integrations()
+            .update_leased(&integration.id, integration.version, lease.fence, details, Vec::new())
+            .await?;
         Ok(())
     }
 }

@@ -52,7 +52,7 @@ impl Integrations {
         let give_up_at = Instant::now() + MAX_WAIT;
         while self.read_unchanged(id, version).await?.is_some() && Instant::now() < give_up_at {
             let taken_at = Instant::now();
-            let Some(fence) = self.store.lease_refresh(id, LEASE).await? else {
+            let Some(fence) = self.store.integrations().lease_refresh(id, LEASE).await? else {
                 self.refreshes.wait_for(id, RefreshWait::OtherProcess);
                 sleep(POLL).await;
                 continue;
@@ -62,7 +62,7 @@ impl Integrations {
             if let Some(integration) = self.read_unchanged(id, version).await? {
                 return Ok(Some(RefreshLease { integration, fence, taken_at }));
             }
-            self.store.release_refresh(id, fence).await?;
+            self.store.integrations().release_refresh(id, fence).await?;
             break;
         }
         Ok(None)
@@ -73,7 +73,7 @@ impl Integrations {
         let renew = async {
             loop {
                 sleep(RENEWAL).await;
-                if let Err(error) = self.store.renew_refresh(id, fence, LEASE).await {
+                if let Err(error) = self.store.integrations().renew_refresh(id, fence, LEASE).await {
                     tracing::debug!(integration = id, %error, "a refresh lease is not renewed");
                 }
             }
@@ -87,7 +87,7 @@ impl Integrations {
 
     /// Reads an integration. Returns `None` if it is not active, or if its version is another.
     async fn read_unchanged(&self, id: &str, version: i64) -> Result<Option<Integration>, IntegrationError> {
-        let integration = self.store.integration_by_id(id).await?;
+        let integration = self.store.integrations().by_id(id).await?;
         Ok(integration.filter(|current| current.version == version && current.details.status == Status::Active))
     }
 }

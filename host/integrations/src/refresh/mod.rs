@@ -120,7 +120,7 @@ impl Integrations {
 
     async fn store_journal(&self) -> Result<(), IntegrationError> {
         for (path, entry) in self.journal.entries() {
-            let row = self.store.integration_by_id(&entry.id).await?;
+            let row = self.store.integrations().by_id(&entry.id).await?;
             if let Some(details) = row.and_then(|row| entry.details(&row)) {
                 let Entry { id, version, fence, .. } = &entry;
                 let written = self.try_write(id, *version, *fence, entry.previous().as_ref(), &details).await?;
@@ -179,7 +179,7 @@ impl Integrations {
                 // Storing new tokens has freed the lease. After any other outcome, other processes
                 // must not wait for it.
                 if !matches!(outcome, Ok(Outcome::Refreshed))
-                    && let Err(error) = self.store.release_refresh(id, lease.fence).await
+                    && let Err(error) = self.store.integrations().release_refresh(id, lease.fence).await
                 {
                     tracing::warn!(integration = id, %error, "a refresh lease cannot be given back; it will time out");
                 }

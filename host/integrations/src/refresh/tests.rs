@@ -22,16 +22,16 @@ async fn tokens_of_a_killed_gateway_are_stored_although_another_gateway_has_take
             .await
             .unwrap();
         let Integration { id, user_identifier, .. } = &connected;
-        let fence = store.lease_refresh(id, LEASE).await.unwrap().unwrap();
+        let fence = store.integrations().lease_refresh(id, LEASE).await.unwrap().unwrap();
         let sealed = vault.seal(&connected.holder.secret_context(user_identifier), b"new tokens").await.unwrap();
         let details = Details { secret: Some(sealed), ..connected.details.clone() };
         let Ok(mut place) = journal.reserve(id, fence) else { panic!("the disk has room") };
         place.keep(&connected, fence, &details, &digest);
         drop(place);
-        store.release_refresh(id, fence).await.unwrap();
-        store.lease_refresh(id, LEASE).await.unwrap().unwrap();
+        store.integrations().release_refresh(id, fence).await.unwrap();
+        store.integrations().lease_refresh(id, LEASE).await.unwrap().unwrap();
         site.integrations.store_journal().await.unwrap();
-        let after = store.integration_by_id(id).await.unwrap().unwrap();
+        let after = store.integrations().by_id(id).await.unwrap().unwrap();
         let secret = site.integrations.secret_bytes(&after).await.unwrap().unwrap();
         assert_eq!(secret.expose_secret() == b"new tokens", is_stored);
         assert!(journal.entries().is_empty());

@@ -95,10 +95,10 @@ impl Integrations {
         previous: Option<&SecretDigest>,
         details: &Details,
     ) -> Result<Written, IntegrationError> {
-        if self.store.update_leased(id, version, fence, details.clone(), Vec::new()).await?.is_some() {
+        if self.store.integrations().update_leased(id, version, fence, details.clone(), Vec::new()).await?.is_some() {
             return Ok(Written::Stored);
         }
-        while let Some(current) = self.store.integration_by_id(id).await? {
+        while let Some(current) = self.store.integrations().by_id(id).await? {
             let has_previous = match previous {
                 Some(previous) => self.holds_secret(&current, previous).await?,
                 None => false,
@@ -106,7 +106,7 @@ impl Integrations {
             if !has_previous {
                 return Ok(Written::Replaced);
             }
-            if self.store.update_integration(id, current.version, details.clone(), Vec::new()).await?.is_some() {
+            if self.store.integrations().update(id, current.version, details.clone(), Vec::new()).await?.is_some() {
                 return Ok(Written::Stored);
             }
         }

@@ -257,7 +257,7 @@ impl Registry {
         let Some(live) = self.get(identifier) else { return };
         if self.service.is_shared() && !live.is_shipped() {
             // A command that removed the connector has deleted the file too. The gateway follows.
-            if let Ok(Some(present)) = self.service.store().live_module(identifier).await
+            if let Ok(Some(present)) = self.service.store().modules().live_of(identifier).await
                 && present.digest.is_none()
             {
                 return;

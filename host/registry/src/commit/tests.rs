@@ -33,7 +33,7 @@ async fn site() -> Site {
     let path = registry.folders.keep(&record("old")).unwrap();
     let state = FileState::read(&path, Origin::Foreign).unwrap();
     registry.files.lock().await.mark_handled(path, state);
-    store.change_grants("one", GrantChange::Add(&["old.example".to_owned()])).await.unwrap();
+    store.grants().change("one", GrantChange::Add(&["old.example".to_owned()])).await.unwrap();
     Site { registry, store, folder }
 }
 
@@ -85,7 +85,7 @@ impl Site {
     }
 
     async fn grants(&self) -> String {
-        self.store.grants("one").await.unwrap().join(" ")
+        self.store.grants().of("one").await.unwrap().join(" ")
     }
 
     /// The module that the next start loads. Its mark and its signature belong to it.
@@ -110,7 +110,7 @@ async fn a_commit_changes_history_grants_and_files() {
         (site.entries().await, site.grants().await, site.kept()),
         (1, "new.example old.example".into(), "new".into())
     );
-    assert_eq!(site.store.previous_grants("one", "old").await.unwrap().unwrap(), ["old.example"]);
+    assert_eq!(site.store.grants().previous("one", "old").await.unwrap().unwrap(), ["old.example"]);
     let path = site.registry.folders.foreign("one");
     let state = FileState::read(&path, Origin::Foreign).unwrap();
     assert!(site.registry.files.lock().await.is_handled(&path, &state), "the next scan does not load it again");
@@ -130,7 +130,7 @@ async fn without_the_grants_no_file_changes() {
     site.break_table("grants");
     site.swap(false).await.unwrap_err();
     assert_eq!((site.entries().await, site.kept()), (0, "old".into()));
-    assert_eq!(site.store.live_modules().await.unwrap(), []);
+    assert_eq!(site.store.modules().live().await.unwrap(), []);
 }
 
 #[tokio::test]

@@ -8,8 +8,9 @@ use database::value::{Value, values};
 
 use super::{AgentSession, NewAgentSession};
 use crate::audit::{self, Acting, AuditAction};
+use crate::handles::AgentSessions;
 use crate::keys::{KeyHash, KeyId};
-use crate::{Store, StoreError, Stored};
+use crate::{StoreError, Stored};
 
 /// Sessions of one tenant that have not ended. Without the limit, one tenant could fill the
 /// database.
@@ -26,16 +27,16 @@ const FIND: &str =
      WHERE ended_at IS NULL AND expires_at > now_ms()
          AND NOT EXISTS (SELECT 1 FROM api_keys WHERE api_keys.id = s.key_id AND revoked_at IS NOT NULL)";
 
-impl Store {
+impl AgentSessions<'_> {
     /// Adds a session, and returns it. Deletes those that expired a while ago. Returns `None` if the
     /// key that makes it was revoked, or has expired.
     ///
     /// # Errors
     /// Fails with [`StoreError::TooManyAgentSessions`] if the tenant has too many, or if the
     /// database does not answer.
-    pub async fn add_agent_session(&self, new: NewAgentSession) -> Stored<Option<AgentSession>> {
-        let (by, quota) = (Acting::current(), self.quota);
-        self.database
+    pub async fn add(self, new: NewAgentSession) -> Stored<Option<AgentSession>> {
+        let (by, quota) = (Acting::current(), self.0.quota);
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 quota.check(connection, &new.tenant)?;
                 connection.execute(
@@ -75,23 +76,23 @@ impl Store {
     }
 
     /// Returns the session whose token has this hash, if it has not ended.
-    pub async fn agent_session_by_hash(&self, hash: &KeyHash) -> Stored<Option<AgentSession>> {
+    pub async fn by_hash(self, hash: &KeyHash) -> Stored<Option<AgentSession>> {
         let hash = *hash;
-        self.database.read(move |connection| find(connection, "hash", Value::from(&hash))).await
+        self.0.read(move |connection| find(connection, "hash", Value::from(&hash))).await
     }
 
     /// Returns the session with this id, if it has not ended.
-    pub async fn agent_session(&self, id: &KeyId) -> Stored<Option<AgentSession>> {
+    pub async fn get(self, id: &KeyId) -> Stored<Option<AgentSession>> {
         let id = id.clone();
-        self.database.read(move |connection| find(connection, "id", Value::from(&id))).await
+        self.0.read(move |connection| find(connection, "id", Value::from(&id))).await
     }
 
     /// Ends a session of a tenant, and of a user if `subject` names one. Returns `false` if there is
     /// none that has not ended.
-    pub async fn end_agent_session(&self, tenant: &str, subject: Option<&str>, id: &KeyId) -> Stored<bool> {
+    pub async fn end(self, tenant: &str, subject: Option<&str>, id: &KeyId) -> Stored<bool> {
         let (tenant, subject, id) = (tenant.to_owned(), subject.map(str::to_owned), id.clone());
         let by = Acting::current();
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let found = find(connection, "id", Value::from(&id))?;
                 let is_own = |session: &AgentSession| {
@@ -113,8 +114,8 @@ impl Store {
     }
 
     /// Deletes the sessions that expired a while ago.
-    pub async fn sweep_agent_sessions(&self) -> Stored<()> {
-        self.database
+    pub async fn sweep(self) -> Stored<()> {
+        self.0
             .write(Durability::ProcessKill, |connection| {
                 connection.execute(
                     "DELETE FROM agent_sessions WHERE expires_at <= now_ms() - $1",

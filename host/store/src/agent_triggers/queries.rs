@@ -8,17 +8,18 @@ use database::value::values;
 
 use super::types::{AgentPart, NewAgentPart};
 use crate::audit::Acting;
+use crate::handles::AgentTriggers;
 use crate::triggers::{find_trigger, remove_in};
-use crate::{Removed, Sealed, Store, StoreError, Stored, Trigger};
+use crate::{Removed, Sealed, StoreError, Stored, Trigger};
 
 /// Triggers that one turn ends.
 const ENDED: u32 = 100;
 
-impl Store {
+impl AgentTriggers<'_> {
     /// Returns the trigger of a subscription of an agent.
-    pub async fn agent_trigger(&self, id: &str) -> Stored<Option<Trigger>> {
+    pub async fn get(self, id: &str) -> Stored<Option<Trigger>> {
         let id = id.to_owned();
-        self.database
+        self.0
             .read(move |connection| {
                 let trigger: Option<String> =
                     connection.optional("SELECT trigger_id FROM agent_triggers WHERE id = $1", values![&id])?;
@@ -32,9 +33,9 @@ impl Store {
 
     /// Lets a trigger live for the time `life` from now on. Returns its end, and `None` if it has
     /// ended.
-    pub async fn renew_agent_trigger(&self, trigger: &str, life: Duration) -> Stored<Option<SystemTime>> {
+    pub async fn renew(self, trigger: &str, life: Duration) -> Stored<Option<SystemTime>> {
         let trigger = trigger.to_owned();
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 connection.optional(
                     "UPDATE agent_triggers SET expires_at = now_ms() + $1 WHERE trigger_id = $2 RETURNING expires_at",
@@ -45,15 +46,15 @@ impl Store {
     }
 
     /// The same, with other secrets of the receiver.
-    pub async fn resubscribe_agent(
-        &self,
+    pub async fn resubscribe(
+        self,
         trigger: &str,
         life: Duration,
         takes_control: bool,
         secrets: Sealed,
     ) -> Stored<Option<SystemTime>> {
         let trigger = trigger.to_owned();
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 connection.optional(
                 "UPDATE agent_triggers SET expires_at = now_ms() + $1, takes_control = $2, data_key = $3, secrets = $4
@@ -65,8 +66,8 @@ impl Store {
     }
 
     /// Returns the ids of triggers whose agents have not renewed them in time.
-    pub async fn expired_agent_triggers(&self) -> Stored<Vec<String>> {
-        self.database
+    pub async fn expired(self) -> Stored<Vec<String>> {
+        self.0
             .read(|connection| {
                 connection.all(
                     "SELECT trigger_id FROM agent_triggers WHERE expires_at <= now_ms() ORDER BY expires_at LIMIT $1",
@@ -78,9 +79,9 @@ impl Store {
 
     /// Deletes a trigger whose agent has not renewed it in time. Its subscription ends at once if it
     /// has no other trigger. Returns `None` if it was renewed or has ended.
-    pub async fn end_agent_trigger(&self, trigger: &str) -> Stored<Option<Removed>> {
+    pub async fn end(self, trigger: &str) -> Stored<Option<Removed>> {
         let (trigger, by) = (trigger.to_owned(), Acting::current());
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 // A renewal that comes at the same time is before this or after it.
                 let ended = connection.execute(

@@ -8,14 +8,15 @@ use database::time::millis;
 use database::value::values;
 
 use super::types::{AgentReceiver, DeliveryReport, hash_of_receiver};
+use crate::Stored;
+use crate::handles::AgentTriggers;
 use crate::records::record;
-use crate::{Store, Stored};
 
-impl Store {
+impl AgentTriggers<'_> {
     /// Returns the receiver of a trigger. `None` if the trigger has ended, or if its agent polls.
-    pub async fn agent_receiver(&self, trigger: &str) -> Stored<Option<AgentReceiver>> {
+    pub async fn receiver(self, trigger: &str) -> Stored<Option<AgentReceiver>> {
         let trigger = trigger.to_owned();
-        self.database
+        self.0
             .read(move |connection| {
                 connection.optional(
                     "SELECT id, data_key, secrets FROM agent_triggers WHERE trigger_id = $1 AND data_key IS NOT NULL",
@@ -26,9 +27,9 @@ impl Store {
     }
 
     /// Notes the result of an attempt: why it failed, or `None` if it was received.
-    pub async fn note_agent_delivery(&self, trigger: &str, error: Option<&'static str>) -> Stored<()> {
+    pub async fn note_delivery(self, trigger: &str, error: Option<&'static str>) -> Stored<()> {
         let trigger = trigger.to_owned();
-        self.database
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 connection.execute(
                     "UPDATE agent_triggers SET last_error = $1,
@@ -41,9 +42,9 @@ impl Store {
     }
 
     /// Returns what the receiver of a trigger has received. `None` if the trigger has ended.
-    pub async fn agent_deliveries(&self, trigger: &str) -> Stored<Option<DeliveryReport>> {
+    pub async fn deliveries(self, trigger: &str) -> Stored<Option<DeliveryReport>> {
         let trigger = trigger.to_owned();
-        self.database.read(move |connection| {
+        self.0.read(move |connection| {
             connection.optional(
                 "SELECT last_delivery_at, last_error, (SELECT failing_since FROM triggers WHERE triggers.id = trigger_id)
                  FROM agent_triggers WHERE trigger_id = $1",
@@ -55,9 +56,9 @@ impl Store {
 
     /// Returns the number of the last event of a trigger up to which nothing is left to deliver,
     /// not counting the event `except`.
-    pub async fn delivered_up_to(&self, trigger: &str, except: &str) -> Stored<i64> {
+    pub async fn delivered_up_to(self, trigger: &str, except: &str) -> Stored<i64> {
         let (trigger, except) = (trigger.to_owned(), except.to_owned());
-        self.database
+        self.0
             .read(move |connection| {
                 let pending: Option<i64> = connection.one(
                     "SELECT min(sequence) FROM trigger_events WHERE trigger_id = $1 AND id <> $2 AND (
@@ -73,9 +74,9 @@ impl Store {
     }
 
     /// Returns `true` if the receiver has answered a challenge of this caller.
-    pub async fn is_verified_receiver(&self, tenant: &str, subject: &str, url: &str) -> Stored<bool> {
+    pub async fn is_verified_receiver(self, tenant: &str, subject: &str, url: &str) -> Stored<bool> {
         let hash = hash_of_receiver(tenant, subject, url);
-        self.database
+        self.0
             .read(move |connection| {
                 connection.one(
                     "SELECT EXISTS (SELECT 1 FROM verified_receivers WHERE hash = $1 AND expires_at > now_ms())",
@@ -90,9 +91,9 @@ impl Store {
     /// # Errors
     /// Fails with [`StoreError::TenantFull`] if the tenant stores too much, or if the database does
     /// not answer.
-    pub async fn add_verified_receiver(&self, tenant: &str, subject: &str, url: &str, life: Duration) -> Stored<()> {
-        let (hash, tenant, quota) = (hash_of_receiver(tenant, subject, url), tenant.to_owned(), self.quota);
-        self.database
+    pub async fn add_verified_receiver(self, tenant: &str, subject: &str, url: &str, life: Duration) -> Stored<()> {
+        let (hash, tenant, quota) = (hash_of_receiver(tenant, subject, url), tenant.to_owned(), self.0.quota);
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 quota.check(connection, &tenant)?;
                 connection.execute("DELETE FROM verified_receivers WHERE expires_at <= now_ms()", &[])?;

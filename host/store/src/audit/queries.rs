@@ -7,21 +7,22 @@ use database::connection::{Connection, Durability};
 use database::value::values;
 
 use super::{Acting, AuditAction, AuditEntry, AuditFilter};
-use crate::{Store, Stored};
+use crate::Stored;
+use crate::handles::Audit;
 
-impl Store {
+impl Audit<'_> {
     /// Adds an entry about a change that is not in the database.
-    pub async fn note_audit(&self, action: AuditAction, target: &str, tenant: &str, detail: &str) -> Stored<()> {
+    pub async fn note(self, action: AuditAction, target: &str, tenant: &str, detail: &str) -> Stored<()> {
         let by = Acting::current();
         let [target, tenant, detail] = [target, tenant, detail].map(str::to_owned);
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| note(connection, &by, action, &target, &tenant, &detail))
             .await
     }
 
     /// Returns a page of entries, the newest first.
-    pub async fn audit(&self, filter: AuditFilter) -> Stored<Vec<AuditEntry>> {
-        self.database
+    pub async fn list(self, filter: AuditFilter) -> Stored<Vec<AuditEntry>> {
+        self.0
             .read(move |connection| {
                 let AuditFilter { actor, action, tenant, target, since, until, before, limit } = filter;
                 let mut conditions = Conditions::with_limit(limit);
@@ -45,8 +46,8 @@ impl Store {
 
     /// Deletes the entries that are older than `keep`, and returns their number. The databases
     /// refuse to delete entries of the last day.
-    pub async fn delete_old_audit(&self, keep: Duration) -> Stored<u64> {
-        self.database.delete_older("audit", keep).await
+    pub async fn delete_old(self, keep: Duration) -> Stored<u64> {
+        self.0.database.delete_older("audit", keep).await
     }
 }
 

@@ -14,21 +14,22 @@ use database::value::values;
 
 use super::queries::{COLUMNS, WITHDRAWN, insert_authorization, prepare_new};
 use super::{Authorization, DevicePoll, DeviceProgress, StateHash};
-use crate::{Holder, Store, Stored};
+use crate::handles::Authorizations;
+use crate::{Holder, Stored};
 
 /// Time after its expiry for which an authorization without a result counts as pending: the longest
 /// time from the provider's consent to the stored account.
 const LONGEST_END: Duration = Duration::from_secs(120);
 
-impl Store {
+impl Authorizations<'_> {
     /// Stores an authorization by a device code. Its verifier is the device code. The first request is
     /// due after the interval.
     ///
     /// # Errors
-    /// As [`Store::save_authorization`].
-    pub async fn save_device_authorization(&self, authorization: Authorization, interval: Duration) -> Stored<()> {
-        let quota = self.quota;
-        self.database
+    /// As `store.authorizations().save`.
+    pub async fn save_device(self, authorization: Authorization, interval: Duration) -> Stored<()> {
+        let quota = self.0.quota;
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 prepare_new(connection, quota, &authorization.holder)?;
                 insert_authorization(connection, &authorization)?;
@@ -42,8 +43,8 @@ impl Store {
     }
 
     /// The authorizations about which a gateway must ask the provider now, the most urgent one first.
-    pub async fn due_devices(&self, limit: u32) -> Stored<Vec<StateHash>> {
-        self.database
+    pub async fn due_devices(self, limit: u32) -> Stored<Vec<StateHash>> {
+        self.0
             .read(move |connection| {
                 // SQLite prepares a statement again each time its limit is bound.
                 connection.all(
@@ -62,14 +63,14 @@ impl Store {
     /// ends with the result `expired`. One whose key was revoked, or whose link was deleted or
     /// finished, ends with the result `withdrawn`.
     pub async fn claim_device(
-        &self,
+        self,
         hash: &StateHash,
         life: Duration,
         expired: &'static str,
         withdrawn: &'static str,
     ) -> Stored<Option<DevicePoll>> {
         let hash = *hash;
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 connection.execute(
                     &format!(
@@ -101,14 +102,14 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer. The request is then due when its claim ends.
     pub async fn postpone_device(
-        &self,
+        self,
         hash: &StateHash,
         number: i64,
         interval: Duration,
         delay: Duration,
     ) -> Stored<()> {
         let hash = *hash;
-        self.database
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 connection.execute(
                     "UPDATE authorizations SET poll_interval = $1, next_poll_at = now_ms() + $2
@@ -122,9 +123,9 @@ impl Store {
 
     /// Marks an authorization as used, because the provider has given its tokens. Returns `false` if
     /// the request with this number is not the last one.
-    pub async fn take_device(&self, hash: &StateHash, number: i64) -> Stored<bool> {
+    pub async fn take_device(self, hash: &StateHash, number: i64) -> Stored<bool> {
         let hash = *hash;
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let taken = connection.execute(
                     "UPDATE authorizations SET is_used = TRUE, data_key = NULL, verifier = NULL, next_poll_at = NULL
@@ -138,10 +139,10 @@ impl Store {
 
     /// Ends an authorization with its result. Does nothing if it has one, or if the request with this
     /// number is not the last one.
-    pub async fn end_device(&self, hash: &StateHash, number: i64, result: Result<String, String>) -> Stored<()> {
+    pub async fn end_device(self, hash: &StateHash, number: i64, result: Result<String, String>) -> Stored<()> {
         let hash = *hash;
         let (connected_as, failure) = (result.as_ref().ok().cloned(), result.err());
-        self.database.write(Durability::ProcessKill, move |connection| {
+        self.0.write(Durability::ProcessKill, move |connection| {
             connection.execute(
                 "UPDATE authorizations
                  SET is_used = TRUE, data_key = NULL, verifier = NULL, next_poll_at = NULL, connected_as = $1, failure = $2
@@ -155,9 +156,9 @@ impl Store {
 
     /// The progress of an authorization by a device code. Returns `None` if the holder has no such
     /// authorization.
-    pub async fn device_progress(&self, holder: &Holder, hash: &StateHash) -> Stored<Option<DeviceProgress>> {
+    pub async fn device_progress(self, holder: &Holder, hash: &StateHash) -> Stored<Option<DeviceProgress>> {
         let (holder, hash) = (holder.clone(), *hash);
-        self.database
+        self.0
             .read(move |connection| {
                 let found: Option<(Option<String>, Option<String>, bool)> = connection.optional(
                 "SELECT connected_as, failure, next_poll_at IS NULL AND expires_at <= now_ms() - $1 FROM authorizations

@@ -7,10 +7,11 @@ use database::time::millis;
 use database::value::values;
 
 use super::{Authorization, StateHash, TakenAuthorization};
+use crate::handles::Authorizations;
 use crate::integrations::{read_address, read_optional_labels, read_sealed, text_of_address, text_of_labels};
 use crate::records::record;
 use crate::stored_bytes::Quota;
-use crate::{Holder, Store, Stored, caps};
+use crate::{Holder, Stored, caps};
 
 /// Time after its expiry for which an authorization is kept. Until then, a replayed `state` is
 /// distinguished from an unknown one.
@@ -30,15 +31,15 @@ pub(super) const WITHDRAWN: &str =
          OR EXISTS (SELECT 1 FROM api_keys WHERE api_keys.id = connect_links.key_id AND revoked_at IS NOT NULL)
          OR EXISTS (SELECT 1 FROM agent_sessions WHERE agent_sessions.id = connect_links.key_id AND ended_at IS NOT NULL))))";
 
-impl Store {
+impl Authorizations<'_> {
     /// Stores an authorization. Deletes those that expired more than a day ago.
     ///
     /// # Errors
     /// Fails with [`StoreError::TooManyAuthorizations`] if the holder has too many in progress, or
     /// if the database does not answer.
-    pub async fn save_authorization(&self, authorization: Authorization) -> Stored<()> {
-        let quota = self.quota;
-        self.database
+    pub async fn save(self, authorization: Authorization) -> Stored<()> {
+        let quota = self.0.quota;
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 prepare_new(connection, quota, &authorization.holder)?;
                 insert_authorization(connection, &authorization)
@@ -48,11 +49,11 @@ impl Store {
 
     /// Takes an authorization that was begun for this connector. If several calls take the same
     /// one, on any gateway, exactly one gets it.
-    pub async fn take_authorization(&self, connector: &str, hash: &StateHash) -> Stored<TakenAuthorization> {
+    pub async fn take(self, connector: &str, hash: &StateHash) -> Stored<TakenAuthorization> {
         let (hash, connector) = (*hash, connector.to_owned());
         // The callback needs no API key. Requests with an invented `state` must not hold the write
         // lock.
-        let found = self.database.read(move |connection| find_authorization(connection, &hash)).await?;
+        let found = self.0.read(move |connection| find_authorization(connection, &hash)).await?;
         match found {
             TakenAuthorization::Fresh(authorization) if authorization.holder.connector != connector => {
                 return Ok(TakenAuthorization::OtherConnector);
@@ -60,14 +61,14 @@ impl Store {
             TakenAuthorization::Fresh(_) => {}
             found => return Ok(found),
         }
-        self.database.write(Durability::PowerLoss, move |connection| take_locked(connection, &hash)).await
+        self.0.write(Durability::PowerLoss, move |connection| take_locked(connection, &hash)).await
     }
 
     /// Returns `true` if an authorization may connect no one any more, because its key was revoked,
     /// or because its link was deleted or finished.
-    pub async fn is_withdrawn(&self, hash: &StateHash) -> Stored<bool> {
+    pub async fn is_withdrawn(self, hash: &StateHash) -> Stored<bool> {
         let hash = *hash;
-        self.database
+        self.0
             .read(move |connection| {
                 let statement = format!("SELECT {WITHDRAWN} FROM authorizations WHERE hash = $1");
                 Ok(connection.optional(&statement, values![&hash])?.unwrap_or(true))

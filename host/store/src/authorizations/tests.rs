@@ -43,13 +43,13 @@ async fn authorization(store: &Store, verifier: Option<Sealed>) -> Authorization
 async fn an_authorization_is_taken_once_by_many_that_ask(site: Site) {
     data_key(&site.store, "dk_1").await;
     let begun = authorization(&site.store, Some(sealed("dk_1"))).await;
-    site.store.save_authorization(begun.clone()).await.unwrap();
-    assert_eq!(site.store.take_authorization("calendar", &[8; 32]).await.unwrap(), TakenAuthorization::Unknown);
+    site.store.authorizations().save(begun.clone()).await.unwrap();
+    assert_eq!(site.store.authorizations().take("calendar", &[8; 32]).await.unwrap(), TakenAuthorization::Unknown);
     let other = site.open_again().await;
     let asking: Vec<_> = (0..10)
         .map(|number| {
             let store = if number % 2 == 0 { &site.store } else { &other }.clone();
-            tokio::spawn(async move { store.take_authorization("calendar", &[7; 32]).await.unwrap() })
+            tokio::spawn(async move { store.authorizations().take("calendar", &[7; 32]).await.unwrap() })
         })
         .collect();
     let mut fresh = Vec::new();
@@ -66,29 +66,29 @@ async fn an_authorization_is_taken_once_by_many_that_ask(site: Site) {
 
 async fn an_authorization_of_another_connector_is_not_used_up(site: Site) {
     let begun = authorization(&site.store, None).await;
-    site.store.save_authorization(begun.clone()).await.unwrap();
-    let elsewhere = site.store.take_authorization("mail", &[7; 32]).await.unwrap();
+    site.store.authorizations().save(begun.clone()).await.unwrap();
+    let elsewhere = site.store.authorizations().take("mail", &[7; 32]).await.unwrap();
     assert_eq!(elsewhere, TakenAuthorization::OtherConnector);
-    let taken = site.store.take_authorization("calendar", &[7; 32]).await.unwrap();
+    let taken = site.store.authorizations().take("calendar", &[7; 32]).await.unwrap();
     assert_eq!(taken, TakenAuthorization::Fresh(Box::new(begun)));
 }
 
 async fn an_expired_authorization_is_reported_and_deleted_a_day_later(site: Site) {
     let store = &site.store;
-    store.save_authorization(authorization(store, None).await).await.unwrap();
+    store.authorizations().save(authorization(store, None).await).await.unwrap();
     site.execute("UPDATE authorizations SET expires_at = expires_at - 600000").await;
-    assert_eq!(store.take_authorization("calendar", &[7; 32]).await.unwrap(), TakenAuthorization::Expired);
+    assert_eq!(store.authorizations().take("calendar", &[7; 32]).await.unwrap(), TakenAuthorization::Expired);
     site.execute("UPDATE authorizations SET expires_at = expires_at - 24 * 3600000").await;
-    store.save_authorization(Authorization { hash: [8; 32], ..authorization(store, None).await }).await.unwrap();
-    assert_eq!(store.take_authorization("calendar", &[7; 32]).await.unwrap(), TakenAuthorization::Unknown);
+    store.authorizations().save(Authorization { hash: [8; 32], ..authorization(store, None).await }).await.unwrap();
+    assert_eq!(store.authorizations().take("calendar", &[7; 32]).await.unwrap(), TakenAuthorization::Unknown);
 }
 
 async fn an_authorization_that_cannot_be_taken_is_reported_without_waiting_for_writers(site: Site) {
     let store = &site.store;
     for hash in [[1; 32], [2; 32]] {
-        store.save_authorization(Authorization { hash, ..authorization(store, None).await }).await.unwrap();
+        store.authorizations().save(Authorization { hash, ..authorization(store, None).await }).await.unwrap();
     }
-    store.take_authorization("calendar", &[1; 32]).await.unwrap();
+    store.authorizations().take("calendar", &[1; 32]).await.unwrap();
     site.execute("UPDATE authorizations SET expires_at = expires_at - 600000 WHERE NOT is_used").await;
     let (is_writing, writing) = tokio::sync::oneshot::channel();
     let (release, released) = std::sync::mpsc::channel::<()>();
@@ -99,7 +99,7 @@ async fn an_authorization_that_cannot_be_taken_is_reported_without_waiting_for_w
         ([2; 32], TakenAuthorization::Expired),
         ([3; 32], TakenAuthorization::Unknown),
     ] {
-        let taking = tokio::time::timeout(Duration::from_secs(20), store.take_authorization("calendar", &hash));
+        let taking = tokio::time::timeout(Duration::from_secs(20), store.authorizations().take("calendar", &hash));
         assert_eq!(taking.await.unwrap().unwrap(), expected);
     }
     release.send(()).unwrap();
@@ -113,16 +113,15 @@ impl Store {
         is_writing: tokio::sync::oneshot::Sender<()>,
         released: std::sync::mpsc::Receiver<()>,
     ) -> Stored<()> {
-        self.database
-            .write(Durability::ProcessKill, move |connection| {
-                for number in 1..=3_u8 {
-                    connection.lock(&lock_name(&[number; 32]))?;
-                }
-                is_writing.send(()).unwrap();
-                released.recv().unwrap();
-                Ok(())
-            })
-            .await
+        self.write(Durability::ProcessKill, move |connection| {
+            for number in 1..=3_u8 {
+                connection.lock(&lock_name(&[number; 32]))?;
+            }
+            is_writing.send(()).unwrap();
+            released.recv().unwrap();
+            Ok(())
+        })
+        .await
     }
 }
 
@@ -130,7 +129,7 @@ impl Store {
 async fn begin(store: &Store, holder: &Holder, number: u64) -> Stored<StateHash> {
     let hash = numbered(number);
     let begun = Authorization { hash, holder: holder.clone(), ..authorization(store, None).await };
-    store.save_authorization(begun).await.map(|()| hash)
+    store.authorizations().save(begun).await.map(|()| hash)
 }
 
 fn numbered(number: u64) -> StateHash {
@@ -147,14 +146,14 @@ async fn a_user_may_have_a_hundred_authorizations_under_way(site: Site) {
     }
     let over = begin(store, &holder(), 100).await.unwrap_err();
     assert_eq!(over.to_string(), "the holder has 100 authorizations in progress and may not have more");
-    assert_eq!(store.take_authorization("calendar", &numbered(100)).await.unwrap(), TakenAuthorization::Unknown);
+    assert_eq!(store.authorizations().take("calendar", &numbered(100)).await.unwrap(), TakenAuthorization::Unknown);
     for (number, other) in
         (200..).zip([Holder { subject: "bob".into(), ..holder() }, Holder { connector: "mail".into(), ..holder() }])
     {
         begin(store, &other, number).await.unwrap();
     }
     // A taken authorization no longer counts, and an expired one does not either.
-    store.take_authorization("calendar", &first).await.unwrap();
+    store.authorizations().take("calendar", &first).await.unwrap();
     begin(store, &holder(), 101).await.unwrap();
     assert!(begin(store, &holder(), 102).await.is_err());
     site.execute("UPDATE authorizations SET expires_at = expires_at - 600000").await;
@@ -164,7 +163,7 @@ async fn a_user_may_have_a_hundred_authorizations_under_way(site: Site) {
 async fn an_application_may_have_ten_thousand_authorizations_under_way(site: Site) {
     let application = Holder { subject: String::new(), ..holder() };
     let first = Authorization { holder: application.clone(), ..authorization(&site.store, None).await };
-    let filling = site.store.database.write(Durability::ProcessKill, move |connection| {
+    let filling = site.store.write(Durability::ProcessKill, move |connection| {
         (1..10_000).try_for_each(|number| {
             insert_authorization(connection, &Authorization { hash: numbered(number), ..first.clone() })
         })
@@ -179,20 +178,20 @@ async fn an_application_may_have_ten_thousand_authorizations_under_way(site: Sit
 async fn save_device(store: &Store) -> StateHash {
     data_key(store, "dk_1").await;
     let begun = authorization(store, Some(sealed("dk_1"))).await;
-    store.save_device_authorization(begun, Duration::ZERO).await.unwrap();
+    store.authorizations().save_device(begun, Duration::ZERO).await.unwrap();
     [7; 32]
 }
 
 /// Takes the next request for this time.
 async fn claim(store: &Store, life: Duration) -> Option<DevicePoll> {
-    store.claim_device(&[7; 32], life, "expired_token", "withdrawn").await.unwrap()
+    store.authorizations().claim_device(&[7; 32], life, "expired_token", "withdrawn").await.unwrap()
 }
 
 async fn one_gateway_at_a_time_asks_about_a_device_code_and_only_the_last_one_writes(site: Site) {
     let store = &site.store;
     let hash = save_device(store).await;
     let other = site.open_again().await;
-    assert_eq!(other.due_devices(10).await.unwrap(), [hash]);
+    assert_eq!(other.authorizations().due_devices(10).await.unwrap(), [hash]);
     let asking: Vec<_> = (0..10)
         .map(|number| {
             let store = if number % 2 == 0 { store } else { &other }.clone();
@@ -206,37 +205,37 @@ async fn one_gateway_at_a_time_asks_about_a_device_code_and_only_the_last_one_wr
     let [first] = &claimed[..] else { panic!("{} gateways ask", claimed.len()) };
     assert_eq!((first.number, first.interval), (1, Duration::ZERO));
     assert_eq!(first.authorization.verifier, Some(sealed("dk_1")));
-    assert!(other.due_devices(10).await.unwrap().is_empty());
+    assert!(other.authorizations().due_devices(10).await.unwrap().is_empty());
 
     // The first gateway was too slow, and another one asks.
-    store.postpone_device(&hash, 1, Duration::from_secs(9), Duration::ZERO).await.unwrap();
+    store.authorizations().postpone_device(&hash, 1, Duration::from_secs(9), Duration::ZERO).await.unwrap();
     let second = claim(&other, Duration::from_secs(60)).await.unwrap();
     assert_eq!((second.number, second.interval), (2, Duration::from_secs(9)));
-    store.postpone_device(&hash, 1, Duration::ZERO, Duration::ZERO).await.unwrap();
-    store.end_device(&hash, 1, Err("access_denied".to_owned())).await.unwrap();
-    assert!(!store.take_device(&hash, 1).await.unwrap());
-    assert!(store.due_devices(10).await.unwrap().is_empty());
-    assert_eq!(store.device_progress(&holder(), &hash).await.unwrap(), Some(DeviceProgress::Pending));
-    assert!(other.take_device(&hash, 2).await.unwrap());
-    assert!(!other.take_device(&hash, 2).await.unwrap());
+    store.authorizations().postpone_device(&hash, 1, Duration::ZERO, Duration::ZERO).await.unwrap();
+    store.authorizations().end_device(&hash, 1, Err("access_denied".to_owned())).await.unwrap();
+    assert!(!store.authorizations().take_device(&hash, 1).await.unwrap());
+    assert!(store.authorizations().due_devices(10).await.unwrap().is_empty());
+    assert_eq!(store.authorizations().device_progress(&holder(), &hash).await.unwrap(), Some(DeviceProgress::Pending));
+    assert!(other.authorizations().take_device(&hash, 2).await.unwrap());
+    assert!(!other.authorizations().take_device(&hash, 2).await.unwrap());
 }
 
 async fn a_device_code_ends_with_its_result_and_keeps_no_secret(site: Site) {
     let store = &site.store;
     let hash = save_device(store).await;
-    let progress = || async { store.device_progress(&holder(), &hash).await.unwrap() };
-    assert_eq!(store.take_authorization("calendar", &hash).await.unwrap(), TakenAuthorization::Unknown);
+    let progress = || async { store.authorizations().device_progress(&holder(), &hash).await.unwrap() };
+    assert_eq!(store.authorizations().take("calendar", &hash).await.unwrap(), TakenAuthorization::Unknown);
     let other_user = Holder { subject: "eve".to_owned(), ..holder() };
-    assert_eq!(store.device_progress(&other_user, &hash).await.unwrap(), None);
+    assert_eq!(store.authorizations().device_progress(&other_user, &hash).await.unwrap(), None);
     claim(store, Duration::ZERO).await.unwrap();
-    assert!(store.take_device(&hash, 1).await.unwrap());
+    assert!(store.authorizations().take_device(&hash, 1).await.unwrap());
     // The device code is no longer stored.
     assert_eq!(site.execute("DELETE FROM data_keys").await, 1);
     assert_eq!(progress().await, Some(DeviceProgress::Pending));
     site.execute("UPDATE authorizations SET expires_at = expires_at - 721000").await;
     assert_eq!(progress().await, Some(DeviceProgress::Lost));
-    store.end_device(&hash, 1, Ok("ann".to_owned())).await.unwrap();
-    store.end_device(&hash, 1, Err("access_denied".to_owned())).await.unwrap();
+    store.authorizations().end_device(&hash, 1, Ok("ann".to_owned())).await.unwrap();
+    store.authorizations().end_device(&hash, 1, Err("access_denied".to_owned())).await.unwrap();
     assert_eq!(progress().await, Some(DeviceProgress::Connected { user_identifier: "ann".to_owned() }));
 
     site.execute("DELETE FROM authorizations").await;
@@ -257,7 +256,7 @@ async fn an_authorization_ends_with_its_key_and_with_its_link(site: Site) {
     ] {
         let (id, hash) = (KeyId(format!("key_{number}")), [number; 32]);
         let key = NewApiKey { id: id.clone(), tenant: "acme".into(), hash, ..NewApiKey::default() };
-        store.create_key(key).await.unwrap();
+        store.keys().create(key).await.unwrap();
         let link = NewConnectLink {
             id: format!("lnk_{number}"),
             hash,
@@ -270,21 +269,25 @@ async fn an_authorization_ends_with_its_key_and_with_its_link(site: Site) {
             key_id: Some(id.clone()),
             lifetime: Duration::from_secs(60),
         };
-        store.add_connect_link(link).await.unwrap();
+        store.connect_links().add(link).await.unwrap();
         let of_link = number > 1;
         let (key_id, connect_link) = ((!of_link).then_some(id), of_link.then(|| format!("lnk_{number}")));
         let begun = Authorization { hash, key_id, connect_link, ..authorization(store, None).await };
-        store.save_authorization(begun.clone()).await.unwrap();
+        store.authorizations().save(begun.clone()).await.unwrap();
         let device = [number + 100; 32];
         let of_device = Authorization { hash: device, ..begun };
-        store.save_device_authorization(of_device.clone(), Duration::ZERO).await.unwrap();
-        assert!(!store.is_withdrawn(&hash).await.unwrap());
+        store.authorizations().save_device(of_device.clone(), Duration::ZERO).await.unwrap();
+        assert!(!store.authorizations().is_withdrawn(&hash).await.unwrap());
         site.execute(ended).await;
-        assert!(store.is_withdrawn(&hash).await.unwrap());
-        assert_eq!(store.take_authorization("calendar", &hash).await.unwrap(), TakenAuthorization::Expired);
-        let claimed = store.claim_device(&device, Duration::from_secs(60), "expired_token", "withdrawn").await.unwrap();
+        assert!(store.authorizations().is_withdrawn(&hash).await.unwrap());
+        assert_eq!(store.authorizations().take("calendar", &hash).await.unwrap(), TakenAuthorization::Expired);
+        let claimed = store
+            .authorizations()
+            .claim_device(&device, Duration::from_secs(60), "expired_token", "withdrawn")
+            .await
+            .unwrap();
         assert_eq!(claimed, None);
-        let progress = store.device_progress(&of_device.holder, &device).await.unwrap();
+        let progress = store.authorizations().device_progress(&of_device.holder, &device).await.unwrap();
         assert_eq!(progress, Some(DeviceProgress::Failed("withdrawn".into())));
     }
 }

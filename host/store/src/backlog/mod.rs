@@ -46,7 +46,7 @@ impl Store {
     /// Counts what waits: refreshes that were due at `due_before`, webhooks, and keys that expire
     /// within the time `soon`.
     pub async fn backlog(&self, due_before: SystemTime, soon: Duration) -> Stored<Backlog> {
-        self.database.read(move |connection| {
+        self.read(move |connection| {
             let mut subscriptions = [0; SUBSCRIPTION_STATES.len()];
             for (count, is_in_state) in subscriptions.iter_mut().zip(IN_STATES) {
                 *count = connection.one(

@@ -28,9 +28,9 @@ async fn key(store: &Store, id: &str, life: Duration, age: Duration) {
         expires_at: Some(SystemTime::now() + life),
         ..NewApiKey::default()
     };
-    store.create_key(key).await.unwrap();
+    store.keys().create(key).await.unwrap();
     let older = format!("UPDATE api_keys SET created_at = created_at - {} WHERE id = '{id}'", age.as_millis());
-    store.database.write(Durability::ProcessKill, move |connection| connection.execute(&older, &[])).await.unwrap();
+    store.write(Durability::ProcessKill, move |connection| connection.execute(&older, &[])).await.unwrap();
 }
 
 async fn what_waits_is_counted(site: Site) {
@@ -59,9 +59,9 @@ async fn a_subscription_that_no_gateway_takes_is_told_by_its_wait(site: Site) {
     let lag = async || store.backlog(at_second(1000), DAY).await.unwrap().trigger_lag.as_secs();
     let (_, id) = add(store, "acme", "a").await;
     let earlier = format!("UPDATE subscriptions SET due_at = due_at - 3600000 WHERE id = '{id}'");
-    store.database.write(Durability::ProcessKill, move |connection| connection.execute(&earlier, &[])).await.unwrap();
+    store.write(Durability::ProcessKill, move |connection| connection.execute(&earlier, &[])).await.unwrap();
     assert!((3600..3660).contains(&lag().await), "{}", lag().await);
-    store.take_subscription(&id, LONG).await.unwrap().unwrap();
+    store.subscriptions().take_one(&id, LONG).await.unwrap().unwrap();
     assert_eq!(lag().await, 0, "a gateway works on it");
 }
 
@@ -78,11 +78,7 @@ async fn subscriptions_are_counted_by_their_state(site: Site) {
     for (number, change) in changes.into_iter().enumerate() {
         let (_, id) = add(store, "acme", &number.to_string()).await;
         let changed = format!("UPDATE subscriptions SET {change} WHERE id = '{id}'");
-        store
-            .database
-            .write(Durability::ProcessKill, move |connection| connection.execute(&changed, &[]))
-            .await
-            .unwrap();
+        store.write(Durability::ProcessKill, move |connection| connection.execute(&changed, &[])).await.unwrap();
     }
     let counted = store.backlog(at_second(1000), DAY).await.unwrap().subscriptions;
     assert_eq!(

@@ -48,21 +48,20 @@ impl Store {
         let gateway = gateway.to_owned();
         // A gateway uses what it was given. Another one must not get the same after a crash of the
         // database.
-        self.database
-            .write(Durability::PowerLoss, move |connection| {
-                connection.lock("budgets")?;
-                let known = connection.execute(
-                    "INSERT INTO budget_holders (gateway, turn, silent_ms) VALUES ($1, $2, 0) ON CONFLICT (gateway) \
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.lock("budgets")?;
+            let known = connection.execute(
+                "INSERT INTO budget_holders (gateway, turn, silent_ms) VALUES ($1, $2, 0) ON CONFLICT (gateway) \
                  DO UPDATE SET turn = excluded.turn, silent_ms = 0 WHERE budget_holders.turn < excluded.turn",
-                    values![&gateway, turn],
-                )?;
-                if known == 0 {
-                    return Ok(None);
-                }
-                free_shares_of_silent(connection, &silences)?;
-                exchange(connection, &gateway, &reports).map(Some)
-            })
-            .await
+                values![&gateway, turn],
+            )?;
+            if known == 0 {
+                return Ok(None);
+            }
+            free_shares_of_silent(connection, &silences)?;
+            exchange(connection, &gateway, &reports).map(Some)
+        })
+        .await
     }
 }
 

@@ -9,8 +9,9 @@ use database::value::{Value, values};
 
 use super::types::{COLUMN_COUNT, COLUMNS};
 use super::{CallFilter, RecordedCall};
+use crate::Stored;
+use crate::handles::Calls;
 use crate::integrations::NAMED;
-use crate::{Store, Stored};
 
 /// The place of the time of a call in [`COLUMNS`].
 const AT: usize = 1;
@@ -19,11 +20,11 @@ const AT: usize = 1;
 /// statements to prepare, and not one for each number.
 const ROWS: usize = 32;
 
-impl Store {
+impl Calls<'_> {
     /// Adds records, each with the time since its call arrived. If there are then more than `max`,
     /// the oldest ones are deleted, at most two for each record that was added.
-    pub async fn record_calls(&self, calls: Vec<(Duration, RecordedCall)>, max: u32) -> Stored<()> {
-        self.database
+    pub async fn record(self, calls: Vec<(Duration, RecordedCall)>, max: u32) -> Stored<()> {
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 let deleted = calls.len() * 2;
                 let mut rows = calls.into_iter().map(parameters).peekable();
@@ -45,8 +46,8 @@ impl Store {
     }
 
     /// Returns a page of records, the newest first.
-    pub async fn calls(&self, filter: CallFilter) -> Stored<Vec<RecordedCall>> {
-        self.database
+    pub async fn list(self, filter: CallFilter) -> Stored<Vec<RecordedCall>> {
+        self.0
             .read(move |connection| {
                 let CallFilter { status, problem, owner, tenant, connector, operation, since, until, before, .. } =
                     filter;
@@ -79,9 +80,9 @@ impl Store {
 
     /// Returns the record of a request or job. Callers choose the ids of requests, so there may be
     /// several; this is the last one.
-    pub async fn call(&self, request_id: &str) -> Stored<Option<RecordedCall>> {
+    pub async fn get(self, request_id: &str) -> Stored<Option<RecordedCall>> {
         let request_id = request_id.to_owned();
-        self.database
+        self.0
             .read(move |connection| {
                 connection.optional(
                     &format!("SELECT number, {COLUMNS} FROM calls WHERE request_id = $1 ORDER BY number DESC LIMIT 1"),
@@ -92,8 +93,8 @@ impl Store {
     }
 
     /// Deletes the records that are older than `keep`, and returns their number.
-    pub async fn delete_old_calls(&self, keep: Duration) -> Stored<u64> {
-        self.database.delete_older("calls", keep).await
+    pub async fn delete_old(self, keep: Duration) -> Stored<u64> {
+        self.0.database.delete_older("calls", keep).await
     }
 }
 

@@ -50,22 +50,22 @@ fn filter() -> CallFilter {
 }
 
 async fn ids(site: &Site, filter: CallFilter) -> Vec<String> {
-    site.store.calls(filter).await.unwrap().into_iter().map(|call| call.request_id).collect()
+    site.store.calls().list(filter).await.unwrap().into_iter().map(|call| call.request_id).collect()
 }
 
 async fn records_are_listed_by_page_and_filter(site: Site) {
     // More than one statement adds, so that both kinds of statements do.
-    site.store.record_calls((0..40).map(aged).collect(), 1000).await.unwrap();
+    site.store.calls().record((0..40).map(aged).collect(), 1000).await.unwrap();
     let all = ids(&site, filter()).await;
     let expected: Vec<_> = (0..40).rev().map(|number| format!("req-{number}")).collect();
     assert_eq!(all, expected);
-    let page = site.store.calls(CallFilter { limit: 3, ..filter() }).await.unwrap();
+    let page = site.store.calls().list(CallFilter { limit: 3, ..filter() }).await.unwrap();
     let last = page.last().unwrap();
     let place = (last.at, last.number);
     assert_eq!(ids(&site, CallFilter { before: Some(place), limit: 2, ..filter() }).await, ["req-36", "req-35"]);
     assert_eq!(RecordedCall { number: 0, at: UNIX_EPOCH, ..page[0].clone() }, call(39));
     let gone = RecordedCall { request_id: "left".into(), status: None, problem: None, owner: None, ..call(99) };
-    site.store.record_calls(vec![(Duration::from_secs(901), gone)], 1000).await.unwrap();
+    site.store.calls().record(vec![(Duration::from_secs(901), gone)], 1000).await.unwrap();
     let count = async |filter| ids(&site, filter).await.len();
     assert_eq!(count(CallFilter { status: Some(502), ..filter() }).await, 40);
     assert_eq!(count(CallFilter { problem: Some("upstream-failed".into()), ..filter() }).await, 40);
@@ -88,7 +88,7 @@ async fn calls_of_an_account_are_found_by_what_its_user_knows_of_it(site: Site) 
         let holder = Holder { tenant: "acme".into(), subject: subject.into(), connector: "demo".into() };
         let account = Account { id: Some(format!("{subject}-42")), email: Some(email.into()), ..Account::default() };
         let details = Details { account, ..details() };
-        let connected = site.store.connect_integration(&holder, "work", AuthType::OAuth2, details, Vec::new(), None);
+        let connected = site.store.integrations().connect(&holder, "work", AuthType::OAuth2, details, Vec::new(), None);
         ids_of_accounts.push(connected.await.unwrap().id);
     }
     let of =
@@ -97,7 +97,7 @@ async fn calls_of_an_account_are_found_by_what_its_user_knows_of_it(site: Site) 
     let none = RecordedCall { user_identifier: None, ..of(4, "ann") };
     let calls = [of(1, "ann"), of(2, "bob"), deleted, none];
     let calls = calls.into_iter().map(|call| (Duration::from_secs(100), call)).collect();
-    site.store.record_calls(calls, 1000).await.unwrap();
+    site.store.calls().record(calls, 1000).await.unwrap();
     for (account, expected) in [
         ("ann@example.com", &["req-1"][..]),
         ("BOB@example.com", &["req-2"]),
@@ -113,22 +113,22 @@ async fn calls_of_an_account_are_found_by_what_its_user_knows_of_it(site: Site) 
 
 async fn a_record_is_found_by_the_id_of_its_request(site: Site) {
     let again = RecordedCall { operation: "again".into(), ..call(1) };
-    site.store.record_calls(vec![aged(1), (Duration::from_secs(999), again), aged(2)], 1000).await.unwrap();
-    assert_eq!(site.store.call("req-1").await.unwrap().unwrap().operation, "again");
-    assert_eq!(site.store.call("req-9").await.unwrap(), None);
+    site.store.calls().record(vec![aged(1), (Duration::from_secs(999), again), aged(2)], 1000).await.unwrap();
+    assert_eq!(site.store.calls().get("req-1").await.unwrap().unwrap().operation, "again");
+    assert_eq!(site.store.calls().get("req-9").await.unwrap(), None);
 }
 
 async fn the_oldest_records_make_room_for_new_ones(site: Site) {
-    site.store.record_calls((0..20).map(aged).collect(), 10).await.unwrap();
+    site.store.calls().record((0..20).map(aged).collect(), 10).await.unwrap();
     assert_eq!(ids(&site, filter()).await.last().unwrap(), "req-10");
     // With a smaller limit, the others go in small parts.
-    site.store.record_calls(vec![aged(20)], 5).await.unwrap();
+    site.store.calls().record(vec![aged(20)], 5).await.unwrap();
     assert_eq!(ids(&site, filter()).await.len(), 9);
 }
 
 async fn records_are_deleted_once_they_are_old(site: Site) {
     let old = RecordedCall { request_id: "old".into(), ..call(0) };
-    site.store.record_calls(vec![(Duration::from_secs(7200), old), aged(1)], 1000).await.unwrap();
-    assert_eq!(site.store.delete_old_calls(Duration::from_secs(3600)).await.unwrap(), 1);
+    site.store.calls().record(vec![(Duration::from_secs(7200), old), aged(1)], 1000).await.unwrap();
+    assert_eq!(site.store.calls().delete_old(Duration::from_secs(3600)).await.unwrap(), 1);
     assert_eq!(ids(&site, filter()).await, ["req-1"]);
 }

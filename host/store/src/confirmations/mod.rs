@@ -7,7 +7,8 @@ use database::connection::Durability;
 use database::time::millis;
 use database::value::values;
 
-use crate::{Store, StoreError, Stored};
+use crate::handles::Confirmations;
+use crate::{StoreError, Stored};
 
 /// SHA-256 of the digest that a client was given, and of the call that it confirms.
 pub type ConfirmationHash = [u8; 32];
@@ -16,15 +17,15 @@ pub type ConfirmationHash = [u8; 32];
 /// database.
 const MAX_OPEN: u64 = 10_000;
 
-impl Store {
+impl Confirmations<'_> {
     /// Adds a confirmation that can be used for some time. Deletes those that have expired.
     ///
     /// # Errors
     /// Fails with [`StoreError::TooManyConfirmations`] if the tenant has too many, or if the
     /// database does not answer.
-    pub async fn add_confirmation(&self, tenant: &str, hash: &ConfirmationHash, lifetime: Duration) -> Stored<()> {
+    pub async fn add(self, tenant: &str, hash: &ConfirmationHash, lifetime: Duration) -> Stored<()> {
         let (tenant, hash) = (tenant.to_owned(), *hash);
-        self.database
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 connection.execute("DELETE FROM confirmations WHERE expires_at <= now_ms()", &[])?;
                 let open: u64 =
@@ -42,10 +43,10 @@ impl Store {
     }
 
     /// Uses a confirmation up. Returns `false` if it is unknown, was used, or has expired.
-    pub async fn take_confirmation(&self, hash: &ConfirmationHash) -> Stored<bool> {
+    pub async fn take(self, hash: &ConfirmationHash) -> Stored<bool> {
         let hash = *hash;
         // A use that a power loss takes back would let a destructive call run twice.
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let taken = connection
                     .execute("DELETE FROM confirmations WHERE hash = $1 AND expires_at > now_ms()", values![&hash])?;

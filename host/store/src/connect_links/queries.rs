@@ -9,9 +9,10 @@ use database::value::{Value, values};
 
 use super::{ConnectLink, LinkEnd, LinkHash, NewConnectLink};
 use crate::audit::{self, Acting, AuditAction};
+use crate::handles::ConnectLinks;
 use crate::integrations::{read_optional_labels, text_of_labels};
 use crate::records::record;
-use crate::{Store, StoreError, Stored};
+use crate::{StoreError, Stored};
 
 /// Time after its expiry for which a link is kept. Until then its page says that it has expired.
 const KEPT_AFTER_EXPIRY: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -36,15 +37,15 @@ pub fn new_link_id() -> Stored<String> {
     random_id("lnk_")
 }
 
-impl Store {
+impl ConnectLinks<'_> {
     /// Adds a link, and returns it. Deletes those that expired more than a week ago.
     ///
     /// # Errors
     /// Fails with [`StoreError::TooManyLinks`] if the tenant has too many that can be used, or if
     /// the database does not answer.
-    pub async fn add_connect_link(&self, new: NewConnectLink) -> Stored<ConnectLink> {
-        let (by, quota) = (Acting::current(), self.quota);
-        self.database
+    pub async fn add(self, new: NewConnectLink) -> Stored<ConnectLink> {
+        let (by, quota) = (Acting::current(), self.0.quota);
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 quota.check(connection, &new.tenant)?;
                 connection.execute(
@@ -67,22 +68,22 @@ impl Store {
     }
 
     /// Returns the link with this id.
-    pub async fn connect_link(&self, id: &str) -> Stored<Option<ConnectLink>> {
+    pub async fn get(self, id: &str) -> Stored<Option<ConnectLink>> {
         let id = id.to_owned();
-        self.database.read(move |connection| find(connection, "id", id.into())).await
+        self.0.read(move |connection| find(connection, "id", id.into())).await
     }
 
     /// Returns the link whose URL has this secret part.
-    pub async fn connect_link_by_hash(&self, hash: &LinkHash) -> Stored<Option<ConnectLink>> {
+    pub async fn by_hash(self, hash: &LinkHash) -> Stored<Option<ConnectLink>> {
         let hash = *hash;
-        self.database.read(move |connection| find(connection, "hash", Value::from(&hash))).await
+        self.0.read(move |connection| find(connection, "hash", Value::from(&hash))).await
     }
 
     /// Gives a link to the browser with this secret, if no browser has it. Returns `true` if this
     /// browser has the link now.
-    pub async fn claim_connect_link(&self, id: &str, browser: &LinkHash) -> Stored<bool> {
+    pub async fn claim(self, id: &str, browser: &LinkHash) -> Stored<bool> {
         let (id, browser) = (id.to_owned(), *browser);
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let rows = connection.execute(
                     "UPDATE connect_links SET browser = $1 WHERE id = $2 AND (browser IS NULL OR browser = $1)",
@@ -94,9 +95,9 @@ impl Store {
     }
 
     /// Notes that an integration was connected by a link.
-    pub async fn note_linked_account(&self, id: &str, connector: &str, user_identifier: &str) -> Stored<()> {
+    pub async fn note_account(self, id: &str, connector: &str, user_identifier: &str) -> Stored<()> {
         let [id, connector, user_identifier] = [id, connector, user_identifier].map(str::to_owned);
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 connection.execute(
                     "INSERT INTO connect_link_accounts (link, connector, user_identifier)
@@ -110,9 +111,9 @@ impl Store {
     }
 
     /// Ends a link. Returns `false` if it had ended.
-    pub async fn end_connect_link(&self, id: &str, end: LinkEnd) -> Stored<bool> {
+    pub async fn end(self, id: &str, end: LinkEnd) -> Stored<bool> {
         let (id, by) = (id.to_owned(), Acting::current());
-        self.database.write(Durability::PowerLoss, move |connection| {
+        self.0.write(Durability::PowerLoss, move |connection| {
             let tenant: Option<String> = connection.optional(
                 "UPDATE connect_links SET ended = $1 WHERE id = $2 AND ended IS NULL AND expires_at > now_ms() RETURNING tenant",
                 values![end.name(), &id],

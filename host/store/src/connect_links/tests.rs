@@ -35,60 +35,60 @@ fn new(number: u8) -> NewConnectLink {
 
 async fn a_link_is_found_by_its_id_and_by_its_secret(site: Site) {
     let store = &site.store;
-    let added = store.add_connect_link(new(1)).await.unwrap();
+    let added = store.connect_links().add(new(1)).await.unwrap();
     assert_eq!((&*added.tenant, &*added.subject, &added.hash), ("acme", "ann", &[1; 32]));
     assert_eq!((added.connectors.join(","), added.browser, added.end), ("mail,calendar".to_owned(), None, None));
     assert_eq!((&added.labels, added.has_expired), (&new(1).labels, false));
-    assert_eq!(store.connect_link("lnk_1").await.unwrap().as_ref(), Some(&added));
-    assert_eq!(store.connect_link_by_hash(&[1; 32]).await.unwrap().as_ref(), Some(&added));
-    assert_eq!(store.connect_link("lnk_2").await.unwrap(), None);
-    assert_eq!(store.connect_link_by_hash(&[2; 32]).await.unwrap(), None);
+    assert_eq!(store.connect_links().get("lnk_1").await.unwrap().as_ref(), Some(&added));
+    assert_eq!(store.connect_links().by_hash(&[1; 32]).await.unwrap().as_ref(), Some(&added));
+    assert_eq!(store.connect_links().get("lnk_2").await.unwrap(), None);
+    assert_eq!(store.connect_links().by_hash(&[2; 32]).await.unwrap(), None);
 }
 
 async fn the_first_browser_gets_a_link(site: Site) {
     let store = &site.store;
-    store.add_connect_link(new(1)).await.unwrap();
+    store.connect_links().add(new(1)).await.unwrap();
     let other = site.open_again().await;
     let claims = (10..20_u8).map(|browser| {
         let store = if browser % 2 == 0 { store } else { &other }.clone();
-        async move { (browser, store.claim_connect_link("lnk_1", &[browser; 32]).await.unwrap()) }
+        async move { (browser, store.connect_links().claim("lnk_1", &[browser; 32]).await.unwrap()) }
     });
     let mut tasks = tokio::task::JoinSet::new();
     claims.for_each(|claim| drop(tasks.spawn(claim)));
     let claims = tasks.join_all().await;
     let first: Vec<_> = claims.iter().filter(|(_, has)| *has).map(|(browser, _)| *browser).collect();
     assert_eq!(first.len(), 1, "{claims:?}");
-    assert!(store.claim_connect_link("lnk_1", &[first[0]; 32]).await.unwrap(), "it keeps the link");
-    assert_eq!(store.connect_link("lnk_1").await.unwrap().unwrap().browser, Some([first[0]; 32]));
-    assert!(!store.claim_connect_link("lnk_2", &[1; 32]).await.unwrap());
+    assert!(store.connect_links().claim("lnk_1", &[first[0]; 32]).await.unwrap(), "it keeps the link");
+    assert_eq!(store.connect_links().get("lnk_1").await.unwrap().unwrap().browser, Some([first[0]; 32]));
+    assert!(!store.connect_links().claim("lnk_2", &[1; 32]).await.unwrap());
 }
 
 async fn a_link_knows_the_accounts_that_it_has_connected(site: Site) {
     let store = &site.store;
-    store.add_connect_link(new(1)).await.unwrap();
+    store.connect_links().add(new(1)).await.unwrap();
     for (link, connector, name) in
         [("lnk_1", "mail", "a@example.com"), ("lnk_1", "mail", "b@example.com"), ("lnk_9", "mail", "c@example.com")]
     {
-        store.note_linked_account(link, connector, name).await.unwrap();
+        store.connect_links().note_account(link, connector, name).await.unwrap();
     }
-    let link = store.connect_link("lnk_1").await.unwrap().unwrap();
+    let link = store.connect_links().get("lnk_1").await.unwrap().unwrap();
     assert_eq!((link.account("mail"), link.account("calendar")), (Some("b@example.com"), None));
 }
 
 async fn a_link_ends_once_and_expires(site: Site) {
     let store = &site.store;
     for number in 1..=3 {
-        store.add_connect_link(new(number)).await.unwrap();
+        store.connect_links().add(new(number)).await.unwrap();
     }
-    assert!(store.end_connect_link("lnk_1", LinkEnd::Deleted).await.unwrap());
-    assert!(!store.end_connect_link("lnk_1", LinkEnd::Done).await.unwrap());
-    assert!(store.end_connect_link("lnk_2", LinkEnd::Done).await.unwrap());
-    let end = async |id| store.connect_link(id).await.unwrap().unwrap().end;
+    assert!(store.connect_links().end("lnk_1", LinkEnd::Deleted).await.unwrap());
+    assert!(!store.connect_links().end("lnk_1", LinkEnd::Done).await.unwrap());
+    assert!(store.connect_links().end("lnk_2", LinkEnd::Done).await.unwrap());
+    let end = async |id| store.connect_links().get(id).await.unwrap().unwrap().end;
     assert_eq!((end("lnk_1").await, end("lnk_2").await), (Some(LinkEnd::Deleted), Some(LinkEnd::Done)));
     site.execute("UPDATE connect_links SET expires_at = expires_at - 60000 WHERE id = 'lnk_3'").await;
-    assert!(store.connect_link("lnk_3").await.unwrap().unwrap().has_expired);
-    assert!(!store.end_connect_link("lnk_3", LinkEnd::Deleted).await.unwrap());
-    let entries = store.audit(AuditFilter { limit: 10, ..AuditFilter::default() }).await.unwrap();
+    assert!(store.connect_links().get("lnk_3").await.unwrap().unwrap().has_expired);
+    assert!(!store.connect_links().end("lnk_3", LinkEnd::Deleted).await.unwrap());
+    let entries = store.audit().list(AuditFilter { limit: 10, ..AuditFilter::default() }).await.unwrap();
     let seen: Vec<_> = entries.iter().map(|entry| (&*entry.action, &*entry.target)).collect();
     assert_eq!(
         seen,
@@ -101,8 +101,8 @@ async fn a_link_ends_once_and_expires(site: Site) {
     );
     // A week later it is gone.
     site.execute("UPDATE connect_links SET expires_at = expires_at - 7 * 24 * 3600000 WHERE id = 'lnk_3'").await;
-    store.add_connect_link(new(4)).await.unwrap();
-    assert_eq!(store.connect_link("lnk_3").await.unwrap(), None);
+    store.connect_links().add(new(4)).await.unwrap();
+    assert_eq!(store.connect_links().get("lnk_3").await.unwrap(), None);
 }
 
 async fn a_link_ends_with_the_key_that_made_it(site: Site) {
@@ -110,18 +110,18 @@ async fn a_link_ends_with_the_key_that_made_it(site: Site) {
     for number in 1..=2 {
         let id = KeyId(format!("key_{number}"));
         let key = NewApiKey { id: id.clone(), tenant: "acme".into(), hash: [number; 32], ..NewApiKey::default() };
-        store.create_key(key).await.unwrap();
-        let link = store.add_connect_link(NewConnectLink { key_id: Some(id.clone()), ..new(number) }).await.unwrap();
+        store.keys().create(key).await.unwrap();
+        let link = store.connect_links().add(NewConnectLink { key_id: Some(id.clone()), ..new(number) }).await.unwrap();
         assert_eq!((link.key_id, link.end), (Some(id), None));
     }
     site.execute("UPDATE api_keys SET revoked_at = now_ms() WHERE id = 'key_1'").await;
-    let end = async |id| store.connect_link(id).await.unwrap().unwrap().end;
+    let end = async |id| store.connect_links().get(id).await.unwrap().unwrap().end;
     assert_eq!((end("lnk_1").await, end("lnk_2").await), (Some(LinkEnd::Deleted), None));
 }
 
 async fn a_tenant_has_a_limited_number_of_links(site: Site) {
     let store = &site.store;
-    let filling = store.database.write(Durability::ProcessKill, |connection| {
+    let filling = store.write(Durability::ProcessKill, |connection| {
         (1..=10_000_u32).try_for_each(|number| {
             let mut hash = LinkHash::default();
             hash[..4].copy_from_slice(&number.to_be_bytes());
@@ -129,9 +129,9 @@ async fn a_tenant_has_a_limited_number_of_links(site: Site) {
         })
     });
     filling.await.unwrap();
-    let over = store.add_connect_link(new(1)).await.unwrap_err();
+    let over = store.connect_links().add(new(1)).await.unwrap_err();
     assert!(matches!(over, StoreError::TooManyLinks { limit: 10_000 }), "{over}");
-    store.add_connect_link(NewConnectLink { tenant: "other".into(), ..new(2) }).await.unwrap();
+    store.connect_links().add(NewConnectLink { tenant: "other".into(), ..new(2) }).await.unwrap();
     site.execute("UPDATE connect_links SET ended = 'deleted' WHERE id = 'x1'").await;
-    store.add_connect_link(new(3)).await.unwrap();
+    store.connect_links().add(new(3)).await.unwrap();
 }

@@ -8,9 +8,10 @@ use database::connection::Durability;
 use database::time::millis;
 use database::value::{FromRow, Row, values};
 
+use crate::Stored;
 use crate::audit::{self, Acting, AuditAction};
+use crate::handles::ConsoleSessions;
 use crate::keys::{KeyHash, KeyId};
-use crate::{Store, Stored};
 
 /// SHA-256 of the cookie of a session.
 pub type SessionHash = [u8; 32];
@@ -76,18 +77,13 @@ impl FromRow for ConsoleSession {
     }
 }
 
-impl Store {
+impl ConsoleSessions<'_> {
     /// Adds a session of a key, and returns it. Deletes those that have expired. Returns `None` if
     /// the key was revoked.
-    pub async fn add_console_session(
-        &self,
-        hash: &SessionHash,
-        key_id: &KeyId,
-        lifetime: Duration,
-    ) -> Stored<Option<ConsoleSession>> {
+    pub async fn add(self, hash: &SessionHash, key_id: &KeyId, lifetime: Duration) -> Stored<Option<ConsoleSession>> {
         let (hash, key_id) = (*hash, key_id.clone());
         let by = Acting::current();
-        self.database
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 connection.execute("DELETE FROM console_sessions WHERE expires_at <= now_ms()", &[])?;
                 let added = connection.execute(
@@ -106,15 +102,10 @@ impl Store {
     }
 
     /// Adds a session of a person, and returns it. Deletes those that have expired.
-    pub async fn add_session_of_person(
-        &self,
-        hash: &SessionHash,
-        person: &SessionPerson,
-        lifetime: Duration,
-    ) -> Stored<()> {
+    pub async fn add_of_person(self, hash: &SessionHash, person: &SessionPerson, lifetime: Duration) -> Stored<()> {
         let (hash, person) = (*hash, person.clone());
         let by = Acting::current();
-        self.database
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 connection.execute("DELETE FROM console_sessions WHERE expires_at <= now_ms()", &[])?;
                 let SessionPerson { issuer, subject, name } = &person;
@@ -130,10 +121,10 @@ impl Store {
 
     /// Returns the session of a cookie, and notes its use. `None` if there is no such session, if
     /// it has expired or was not used for the time `idle`, or if its key was revoked.
-    pub async fn console_session(&self, hash: &SessionHash, idle: Duration) -> Stored<Option<ConsoleSession>> {
+    pub async fn get(self, hash: &SessionHash, idle: Duration) -> Stored<Option<ConsoleSession>> {
         let hash = *hash;
         let found = self
-            .database
+            .0
             .read(move |connection| {
                 let open = format!("{FIND} AND s.seen_at > now_ms() - $2");
                 let session: Option<ConsoleSession> = connection.optional(&open, values![&hash, millis(idle)])?;
@@ -146,7 +137,7 @@ impl Store {
             .await?;
         let Some((session, is_noted)) = found else { return Ok(None) };
         if !is_noted {
-            self.database
+            self.0
                 .write(Durability::ProcessKill, move |connection| {
                     connection.execute("UPDATE console_sessions SET seen_at = now_ms() WHERE hash = $1", values![&hash])
                 })
@@ -156,10 +147,10 @@ impl Store {
     }
 
     /// Ends a session. Returns `false` if there is no such session.
-    pub async fn end_console_session(&self, hash: &SessionHash) -> Stored<bool> {
+    pub async fn end(self, hash: &SessionHash) -> Stored<bool> {
         let hash = *hash;
         let by = Acting::current();
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let session: Option<ConsoleSession> = connection.optional(FIND, values![&hash])?;
                 let Some(session) = session else { return Ok(false) };

@@ -24,8 +24,8 @@ async fn signed_in(site: &Site) -> KeyId {
         hash: [7; 32],
         ..NewApiKey::default()
     };
-    site.store.create_key(key).await.unwrap();
-    let session = site.store.add_console_session(&[1; 32], &id, HOUR).await.unwrap().unwrap();
+    site.store.keys().create(key).await.unwrap();
+    let session = site.store.console_sessions().add(&[1; 32], &id, HOUR).await.unwrap().unwrap();
     assert_eq!(session.holder, SessionHolder::Key { id: id.clone(), hash: [7; 32] });
     id
 }
@@ -33,13 +33,13 @@ async fn signed_in(site: &Site) -> KeyId {
 async fn a_session_is_known_at_every_gateway_until_it_ends(site: Site) {
     signed_in(&site).await;
     let other = site.open_again().await;
-    let found = other.console_session(&[1; 32], IDLE).await.unwrap();
+    let found = other.console_sessions().get(&[1; 32], IDLE).await.unwrap();
     assert!(matches!(found.unwrap().holder, SessionHolder::Key { hash, .. } if hash == [7; 32]));
-    assert_eq!(other.console_session(&[2; 32], IDLE).await.unwrap(), None);
-    assert!(other.end_console_session(&[1; 32]).await.unwrap());
-    assert!(!site.store.end_console_session(&[1; 32]).await.unwrap(), "it ends once");
-    assert_eq!(site.store.console_session(&[1; 32], IDLE).await.unwrap(), None);
-    let entries = site.store.audit(AuditFilter { limit: 2, ..AuditFilter::default() }).await.unwrap();
+    assert_eq!(other.console_sessions().get(&[2; 32], IDLE).await.unwrap(), None);
+    assert!(other.console_sessions().end(&[1; 32]).await.unwrap());
+    assert!(!site.store.console_sessions().end(&[1; 32]).await.unwrap(), "it ends once");
+    assert_eq!(site.store.console_sessions().get(&[1; 32], IDLE).await.unwrap(), None);
+    let entries = site.store.audit().list(AuditFilter { limit: 2, ..AuditFilter::default() }).await.unwrap();
     let seen: Vec<_> = entries.iter().map(|entry| (&*entry.action, &*entry.target, &*entry.tenant)).collect();
     assert_eq!(seen, [("console.signed_out", "key_1", "acme"), ("console.signed_in", "key_1", "acme")]);
 }
@@ -47,36 +47,36 @@ async fn a_session_is_known_at_every_gateway_until_it_ends(site: Site) {
 async fn a_session_ends_by_time_and_without_use(site: Site) {
     let id = signed_in(&site).await;
     site.execute("UPDATE console_sessions SET seen_at = seen_at - 1700000").await;
-    assert!(site.store.console_session(&[1; 32], IDLE).await.unwrap().is_some(), "its use is noted");
+    assert!(site.store.console_sessions().get(&[1; 32], IDLE).await.unwrap().is_some(), "its use is noted");
     site.execute("UPDATE console_sessions SET seen_at = seen_at - 1700000").await;
-    assert!(site.store.console_session(&[1; 32], IDLE).await.unwrap().is_some());
+    assert!(site.store.console_sessions().get(&[1; 32], IDLE).await.unwrap().is_some());
     site.execute("UPDATE console_sessions SET seen_at = seen_at - 1800001").await;
-    assert_eq!(site.store.console_session(&[1; 32], IDLE).await.unwrap(), None);
-    site.store.add_console_session(&[2; 32], &id, HOUR).await.unwrap().unwrap();
+    assert_eq!(site.store.console_sessions().get(&[1; 32], IDLE).await.unwrap(), None);
+    site.store.console_sessions().add(&[2; 32], &id, HOUR).await.unwrap().unwrap();
     site.execute("UPDATE console_sessions SET expires_at = expires_at - 3600000").await;
-    assert_eq!(site.store.console_session(&[2; 32], IDLE).await.unwrap(), None);
+    assert_eq!(site.store.console_sessions().get(&[2; 32], IDLE).await.unwrap(), None);
     // The next one sweeps them.
-    site.store.add_console_session(&[3; 32], &id, HOUR).await.unwrap().unwrap();
+    site.store.console_sessions().add(&[3; 32], &id, HOUR).await.unwrap().unwrap();
     assert_eq!(site.execute("DELETE FROM console_sessions").await, 1);
 }
 
 async fn a_session_ends_with_its_key(site: Site) {
     let id = signed_in(&site).await;
-    site.store.revoke_key(&id).await.unwrap();
-    assert_eq!(site.store.console_session(&[1; 32], IDLE).await.unwrap(), None);
-    assert_eq!(site.store.add_console_session(&[2; 32], &id, HOUR).await.unwrap(), None);
+    site.store.keys().revoke(&id).await.unwrap();
+    assert_eq!(site.store.console_sessions().get(&[1; 32], IDLE).await.unwrap(), None);
+    assert_eq!(site.store.console_sessions().add(&[2; 32], &id, HOUR).await.unwrap(), None);
 }
 
 async fn a_person_has_a_session_without_a_key(site: Site) {
     let person =
         SessionPerson { issuer: "https://id.example".into(), subject: "ann".into(), name: "ann@example.com".into() };
     let by = Acting::operator("ann@id.example", "req_1");
-    crate::acting(by.clone(), site.store.add_session_of_person(&[4; 32], &person, HOUR)).await.unwrap();
-    let found = site.open_again().await.console_session(&[4; 32], IDLE).await.unwrap().unwrap();
+    crate::acting(by.clone(), site.store.console_sessions().add_of_person(&[4; 32], &person, HOUR)).await.unwrap();
+    let found = site.open_again().await.console_sessions().get(&[4; 32], IDLE).await.unwrap().unwrap();
     assert_eq!(found.holder, SessionHolder::Person(person));
-    assert!(crate::acting(by, site.store.end_console_session(&[4; 32])).await.unwrap());
-    assert_eq!(site.store.console_session(&[4; 32], IDLE).await.unwrap(), None);
-    let entries = site.store.audit(AuditFilter { limit: 2, ..AuditFilter::default() }).await.unwrap();
+    assert!(crate::acting(by, site.store.console_sessions().end(&[4; 32])).await.unwrap());
+    assert_eq!(site.store.console_sessions().get(&[4; 32], IDLE).await.unwrap(), None);
+    let entries = site.store.audit().list(AuditFilter { limit: 2, ..AuditFilter::default() }).await.unwrap();
     let seen: Vec<_> = entries.iter().map(|entry| (&*entry.actor, &*entry.action, &*entry.detail)).collect();
     let actor = "person:ann@id.example";
     assert_eq!(seen, [(actor, "console.signed_out", ""), (actor, "console.signed_in", "ann@example.com")]);

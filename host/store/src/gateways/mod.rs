@@ -6,4 +6,5 @@ mod queries;
 mod tests;
 mod types;
 
+pub use self::queries::new_gateway_id;
 pub use self::types::{ConnectorAtGateway, GatewayBeat, GatewayRow};

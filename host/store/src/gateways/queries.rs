@@ -7,7 +7,8 @@ use database::time::millis;
 use database::value::values;
 
 use super::types::{ConnectorAtGateway, GatewayBeat, GatewayRow};
-use crate::{Store, Stored};
+use crate::Stored;
+use crate::handles::Gateways;
 
 /// A gateway without a sign of life for this time is away.
 const AWAY: Duration = Duration::from_secs(15);
@@ -15,25 +16,25 @@ const AWAY: Duration = Duration::from_secs(15);
 /// A gateway without a sign of life for this time is forgotten.
 const FORGOTTEN: Duration = Duration::from_secs(24 * 3600);
 
-impl Store {
-    /// Makes an id for the gateway of this process.
-    ///
-    /// # Errors
-    /// If the operating system provides no random numbers.
-    pub fn new_gateway_id() -> Stored<String> {
-        database::id::random_id("gw_")
-    }
+/// Makes an id for the gateway of this process.
+///
+/// # Errors
+/// If the operating system provides no random numbers.
+pub fn new_gateway_id() -> Stored<String> {
+    database::id::random_id("gw_")
+}
 
+impl Gateways<'_> {
     /// Stores a sign of life. `connectors` replaces what the gateway serves, with the time since
     /// which each entry is so; `None` leaves it. Returns `false` if the gateway was not known, so
     /// that `connectors` has to be sent. A previous process with the same name and address is
     /// forgotten.
-    pub async fn note_gateway(
-        &self,
+    pub async fn note(
+        self,
         beat: GatewayBeat,
         connectors: Option<Vec<(ConnectorAtGateway, Duration)>>,
     ) -> Stored<bool> {
-        self.database
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 let GatewayBeat { id, name, address, version, state, age, calls, jobs, memory_held, memory_limit } =
                     &beat;
@@ -91,9 +92,9 @@ impl Store {
     }
 
     /// Forgets a gateway that has shut down.
-    pub async fn forget_gateway(&self, id: &str) -> Stored<()> {
+    pub async fn forget(self, id: &str) -> Stored<()> {
         let id = id.to_owned();
-        self.database
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 connection.execute("DELETE FROM gateways WHERE id = $1", values![&id]).map(drop)
             })
@@ -101,8 +102,8 @@ impl Store {
     }
 
     /// The gateways that are not forgotten, by name.
-    pub async fn gateways(&self) -> Stored<Vec<GatewayRow>> {
-        self.database
+    pub async fn list(self) -> Stored<Vec<GatewayRow>> {
+        self.0
             .read(|connection| {
                 connection.all(
                 "SELECT id, name, address, version, state, started_at, seen_at, seen_at < now_ms() - $1, calls, jobs, \
@@ -114,8 +115,8 @@ impl Store {
     }
 
     /// The versions that the gateways which are not forgotten serve, by connector.
-    pub async fn connectors_at_gateways(&self) -> Stored<Vec<ConnectorAtGateway>> {
-        self.database
+    pub async fn connectors(self) -> Stored<Vec<ConnectorAtGateway>> {
+        self.0
             .read(|connection| {
                 connection.all(
                     "SELECT gateway, connector, gateway_connectors.version, title, digest, generation, shipped, about, \

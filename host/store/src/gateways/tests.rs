@@ -45,51 +45,52 @@ fn at(connector: &str, state: &str) -> ConnectorAtGateway {
 
 async fn a_gateway_is_known_until_it_is_forgotten(site: Site) {
     let store = &site.store;
-    assert!(!store.note_gateway(beat("gw_1", "http://a", "starting"), None).await.unwrap());
-    assert!(store.note_gateway(beat("gw_1", "http://a", "ready"), None).await.unwrap());
-    let known = store.gateways().await.unwrap().remove(0);
+    assert!(!store.gateways().note(beat("gw_1", "http://a", "starting"), None).await.unwrap());
+    assert!(store.gateways().note(beat("gw_1", "http://a", "ready"), None).await.unwrap());
+    let known = store.gateways().list().await.unwrap().remove(0);
     assert_eq!((known.state.as_str(), known.is_away, known.calls, known.memory_limit), ("ready", false, 1, 4));
     let age = known.seen_at.duration_since(known.started_at).unwrap();
     assert!((60..70).contains(&age.as_secs()), "{age:?}");
-    store.forget_gateway("gw_1").await.unwrap();
-    assert_eq!(store.gateways().await.unwrap(), []);
+    store.gateways().forget("gw_1").await.unwrap();
+    assert_eq!(store.gateways().list().await.unwrap(), []);
 }
 
 async fn a_gateway_without_a_sign_of_life_is_away_and_then_forgotten(site: Site) {
     let store = &site.store;
     store
-        .note_gateway(beat("gw_1", "http://a", "ready"), Some(vec![(at("demo", "live"), Duration::ZERO)]))
+        .gateways()
+        .note(beat("gw_1", "http://a", "ready"), Some(vec![(at("demo", "live"), Duration::ZERO)]))
         .await
         .unwrap();
     site.execute("UPDATE gateways SET seen_at = seen_at - 14000").await;
-    assert!(!store.gateways().await.unwrap()[0].is_away);
+    assert!(!store.gateways().list().await.unwrap()[0].is_away);
     site.execute("UPDATE gateways SET seen_at = seen_at - 2000").await;
-    assert!(store.gateways().await.unwrap()[0].is_away);
+    assert!(store.gateways().list().await.unwrap()[0].is_away);
     site.execute("UPDATE gateways SET seen_at = seen_at - 86400000").await;
-    assert_eq!(store.gateways().await.unwrap(), []);
-    assert_eq!(store.connectors_at_gateways().await.unwrap(), []);
-    store.note_gateway(beat("gw_2", "http://b", "ready"), None).await.unwrap();
+    assert_eq!(store.gateways().list().await.unwrap(), []);
+    assert_eq!(store.gateways().connectors().await.unwrap(), []);
+    store.gateways().note(beat("gw_2", "http://b", "ready"), None).await.unwrap();
     assert_eq!(site.execute("DELETE FROM gateways").await, 1, "the forgotten one is deleted");
 }
 
 async fn the_next_process_at_an_address_takes_the_place_of_the_previous_one(site: Site) {
     let store = &site.store;
-    store.note_gateway(beat("gw_1", "http://a", "ready"), None).await.unwrap();
-    store.note_gateway(beat("gw_2", "http://b", "ready"), None).await.unwrap();
-    store.note_gateway(beat("gw_3", "http://a", "starting"), None).await.unwrap();
-    let ids: Vec<String> = store.gateways().await.unwrap().into_iter().map(|gateway| gateway.id).collect();
+    store.gateways().note(beat("gw_1", "http://a", "ready"), None).await.unwrap();
+    store.gateways().note(beat("gw_2", "http://b", "ready"), None).await.unwrap();
+    store.gateways().note(beat("gw_3", "http://a", "starting"), None).await.unwrap();
+    let ids: Vec<String> = store.gateways().list().await.unwrap().into_iter().map(|gateway| gateway.id).collect();
     assert_eq!(ids, ["gw_2", "gw_3"]);
 }
 
 async fn what_a_gateway_serves_is_replaced_as_a_whole(site: Site) {
     let store = &site.store;
     let first = vec![(at("demo", "live"), Duration::from_secs(5)), (at("other", "live"), Duration::ZERO)];
-    store.note_gateway(beat("gw_1", "http://a", "ready"), Some(first)).await.unwrap();
-    store.note_gateway(beat("gw_1", "http://a", "ready"), None).await.unwrap();
-    assert_eq!(store.connectors_at_gateways().await.unwrap().len(), 2);
+    store.gateways().note(beat("gw_1", "http://a", "ready"), Some(first)).await.unwrap();
+    store.gateways().note(beat("gw_1", "http://a", "ready"), None).await.unwrap();
+    assert_eq!(store.gateways().connectors().await.unwrap().len(), 2);
     let refused = ConnectorAtGateway { reason: Some("it is wrong".into()), ..at("demo", "refused") };
-    store.note_gateway(beat("gw_1", "http://a", "ready"), Some(vec![(refused, Duration::ZERO)])).await.unwrap();
-    let found = store.connectors_at_gateways().await.unwrap();
+    store.gateways().note(beat("gw_1", "http://a", "ready"), Some(vec![(refused, Duration::ZERO)])).await.unwrap();
+    let found = store.gateways().connectors().await.unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].state.as_str(), found[0].reason.as_deref()), ("refused", Some("it is wrong")));
     assert_eq!(found[0].gateway, "gw_1");

@@ -9,7 +9,8 @@ use database::time::millis;
 use database::value::{FromRow, Row, values};
 
 use super::{IdempotentCall, KeyState, TakenKey};
-use crate::{Sealed, Store, Stored};
+use crate::handles::Idempotency;
+use crate::{Sealed, Stored};
 
 /// Time after which the key of a call that was lost is deleted. It is longer than a jump of the
 /// clock of a server, because the key of a call that runs must stay.
@@ -23,17 +24,17 @@ struct Found {
     sealed: Option<Sealed>,
 }
 
-impl Store {
+impl Idempotency<'_> {
     /// Begins a call: takes its key if it is new or has expired. The call then runs under a lease
     /// of the time `lease`, and the key is kept for the time `keep`.
     ///
     /// # Errors
     /// Fails if the database does not answer. The call must then not run.
-    pub async fn begin_idempotent(&self, call: &IdempotentCall, lease: Duration, keep: Duration) -> Stored<KeyState> {
-        let (call, health, quota) = (call.clone(), Arc::clone(self.database.health()), self.quota);
+    pub async fn begin(self, call: &IdempotentCall, lease: Duration, keep: Duration) -> Stored<KeyState> {
+        let (call, health, quota) = (call.clone(), Arc::clone(self.0.database.health()), self.0.quota);
         // The call may do something that cannot be undone. After a power loss, the key must still
         // say that the call has begun.
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 // The key of a call that runs never expires, however far the clock of the database
                 // jumps.
@@ -56,9 +57,9 @@ impl Store {
     }
 
     /// Extends the lease of a running call to the time `lease` from now.
-    pub async fn renew_idempotent(&self, id: &str, lease: Duration) -> Stored<()> {
+    pub async fn renew(self, id: &str, lease: Duration) -> Stored<()> {
         let id = id.to_owned();
-        self.database
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 connection.execute(
                 "UPDATE idempotency_keys SET leased_until = now_ms() + $1 WHERE id = $2 AND leased_until IS NOT NULL",
@@ -70,9 +71,9 @@ impl Store {
     }
 
     /// Ends a call, and keeps its answer if there is one.
-    pub async fn end_idempotent(&self, id: &str, answer: Option<Sealed>) -> Stored<()> {
+    pub async fn end(self, id: &str, answer: Option<Sealed>) -> Stored<()> {
         let id = id.to_owned();
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let (data_key, bytes) = answer.map(|sealed| (sealed.key_id, sealed.bytes)).unzip();
                 connection.execute(
@@ -88,9 +89,9 @@ impl Store {
     /// Releases the key of a call that has done nothing, so that the next call with the key runs.
     /// Does nothing if it was released before, even if another call has taken it since. So it may be
     /// repeated when its answer was lost.
-    pub async fn release_idempotent(&self, id: &str, taken: TakenKey) -> Stored<()> {
+    pub async fn release(self, id: &str, taken: TakenKey) -> Stored<()> {
         let id = id.to_owned();
-        self.database
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 connection.execute(
                     "DELETE FROM idempotency_keys WHERE id = $1 AND expires_at = $2 AND leased_until IS NOT NULL",
@@ -102,8 +103,8 @@ impl Store {
     }
 
     /// Deletes expired keys, and returns their number.
-    pub async fn sweep_idempotency(&self) -> Stored<u64> {
-        self.database
+    pub async fn sweep(self) -> Stored<u64> {
+        self.0
             .write(Durability::ProcessKill, |connection| {
                 connection.execute(
                     "DELETE FROM idempotency_keys WHERE expires_at <= now_ms()

@@ -21,7 +21,7 @@ fn call(subject: &str, key: &str, body: &str) -> IdempotentCall {
 }
 
 async fn begin(site: &Site, call: &IdempotentCall) -> KeyState {
-    site.store.begin_idempotent(call, LONG, LONG).await.unwrap()
+    site.store.idempotency().begin(call, LONG, LONG).await.unwrap()
 }
 
 async fn is_new(site: &Site, call: &IdempotentCall) -> bool {
@@ -50,22 +50,22 @@ async fn the_answer_of_a_call_is_kept_and_expires(site: Site) {
     let taken = take(&site, &kept).await;
     assert!(is_new(&site, &large).await);
     for (call, answer) in [(&kept, Some(sealed("dk_1"))), (&large, None)] {
-        site.store.end_idempotent(&call.id, answer).await.unwrap();
+        site.store.idempotency().end(&call.id, answer).await.unwrap();
     }
     assert_eq!(begin(&site, &kept).await, KeyState::Ended(sealed("dk_1")));
     assert_eq!(begin(&site, &large).await, KeyState::EndedWithoutAnswer);
-    site.store.release_idempotent(&kept.id, taken).await.unwrap();
+    site.store.idempotency().release(&kept.id, taken).await.unwrap();
     assert_eq!(begin(&site, &kept).await, KeyState::Ended(sealed("dk_1")), "a call that has ended keeps its key");
-    assert_eq!(site.store.sweep_idempotency().await.unwrap(), 0);
+    assert_eq!(site.store.idempotency().sweep().await.unwrap(), 0);
     site.execute("UPDATE idempotency_keys SET expires_at = expires_at - 60000").await;
     assert!(is_new(&site, &kept).await, "it has expired, though nothing has removed it yet");
-    assert_eq!(site.store.sweep_idempotency().await.unwrap(), 1);
+    assert_eq!(site.store.idempotency().sweep().await.unwrap(), 1);
 }
 
 async fn of_two_calls_at_once_one_gets_the_key(site: Site) {
     let (call, other) = (call("ann", "k", "{}"), site.open_again().await);
     let (one, two) =
-        tokio::join!(site.store.begin_idempotent(&call, LONG, LONG), other.begin_idempotent(&call, LONG, LONG));
+        tokio::join!(site.store.idempotency().begin(&call, LONG, LONG), other.idempotency().begin(&call, LONG, LONG));
     let mut states = [one.unwrap(), two.unwrap()];
     states.sort_by_key(|state| *state == KeyState::Running);
     assert!(matches!(states, [KeyState::New(_), KeyState::Running]));
@@ -74,14 +74,14 @@ async fn of_two_calls_at_once_one_gets_the_key(site: Site) {
 async fn a_call_whose_gateway_has_died_is_lost(site: Site) {
     data_key(&site.store, "dk_1").await;
     let call = call("ann", "k", "{}");
-    site.store.begin_idempotent(&call, Duration::ZERO, LONG).await.unwrap();
+    site.store.idempotency().begin(&call, Duration::ZERO, LONG).await.unwrap();
     assert_eq!(begin(&site, &call).await, KeyState::Running, "its gateway may be about to store the end");
     site.store.database.health().pass_grace();
     assert_eq!(begin(&site, &call).await, KeyState::Lost);
-    site.store.renew_idempotent(&call.id, LONG).await.unwrap();
+    site.store.idempotency().renew(&call.id, LONG).await.unwrap();
     assert_eq!(begin(&site, &call).await, KeyState::Running, "the gateway was only slow");
-    site.store.end_idempotent(&call.id, Some(sealed("dk_1"))).await.unwrap();
-    site.store.renew_idempotent(&call.id, LONG).await.unwrap();
+    site.store.idempotency().end(&call.id, Some(sealed("dk_1"))).await.unwrap();
+    site.store.idempotency().renew(&call.id, LONG).await.unwrap();
     assert_eq!(begin(&site, &call).await, KeyState::Ended(sealed("dk_1")));
 }
 
@@ -92,9 +92,9 @@ async fn a_key_whose_call_runs_outlives_a_jump_of_the_clock(site: Site) {
     let day =
         "UPDATE idempotency_keys SET expires_at = expires_at - 172800000, leased_until = leased_until - 172800000";
     site.execute(day).await;
-    assert_eq!(site.store.sweep_idempotency().await.unwrap(), 0);
+    assert_eq!(site.store.idempotency().sweep().await.unwrap(), 0);
     assert_eq!(begin(&site, &call).await, KeyState::Running);
-    site.store.renew_idempotent(&call.id, LONG).await.unwrap();
+    site.store.idempotency().renew(&call.id, LONG).await.unwrap();
     site.store.database.health().pass_grace();
     assert_eq!(begin(&site, &call).await, KeyState::Running);
 }
@@ -102,14 +102,14 @@ async fn a_key_whose_call_runs_outlives_a_jump_of_the_clock(site: Site) {
 async fn a_key_that_was_given_back_is_new(site: Site) {
     let call = call("ann", "k", "{}");
     let first = take(&site, &call).await;
-    site.store.release_idempotent(&call.id, first).await.unwrap();
+    site.store.idempotency().release(&call.id, first).await.unwrap();
     // The keys of two calls differ in the time until which they are kept.
     tokio::time::sleep(Duration::from_millis(2)).await;
     let second = take(&site, &call).await;
     // The gateway of the first call has not got the answer, and releases the key once more.
-    site.store.release_idempotent(&call.id, first).await.unwrap();
+    site.store.idempotency().release(&call.id, first).await.unwrap();
     assert_eq!(begin(&site, &call).await, KeyState::Running);
-    site.store.release_idempotent(&call.id, second).await.unwrap();
+    site.store.idempotency().release(&call.id, second).await.unwrap();
     assert!(is_new(&site, &call).await);
 }
 

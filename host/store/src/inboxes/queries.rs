@@ -6,8 +6,9 @@ use database::value::values;
 
 use super::types::{Inbox, InboxSecret, NewInbox, SecretAdded};
 use crate::audit::{self, Acting, AuditAction};
+use crate::handles::Inboxes;
 use crate::records::record;
-use crate::{Sealed, Store, StoreError, Stored};
+use crate::{Sealed, StoreError, Stored};
 
 /// The secrets of an inbox that are valid at the same time.
 const MAX_SECRETS: u64 = 2;
@@ -18,15 +19,15 @@ const COLUMNS: &str =
     (SELECT count(*) FROM hook_requests
      WHERE address = inboxes.id AND outcome = 'rejected' AND at > now_ms() - 86400000)";
 
-impl Store {
+impl Inboxes<'_> {
     /// Adds an inbox, and returns it.
     ///
     /// # Errors
     /// Fails with [`StoreError::Duplicate`] if the tenant has this inbox, or if the database does not
     /// answer.
-    pub async fn add_inbox(&self, new: NewInbox) -> Stored<Inbox> {
+    pub async fn add(self, new: NewInbox) -> Stored<Inbox> {
         let by = Acting::current();
-        self.database.write(Durability::PowerLoss, move |connection| {
+        self.0.write(Durability::PowerLoss, move |connection| {
             let NewInbox { connector, inbox, tenant, address } = &new;
             let id = random_id("inb_")?;
             let added = connection.execute(
@@ -44,8 +45,8 @@ impl Store {
     }
 
     /// Returns all inboxes, in the order of their ids.
-    pub async fn inboxes(&self) -> Stored<Vec<Inbox>> {
-        self.database
+    pub async fn list(self) -> Stored<Vec<Inbox>> {
+        self.0
             .read(|connection| {
                 let mut inboxes: Vec<Inbox> =
                     connection.all(&format!("SELECT {COLUMNS} FROM inboxes ORDER BY id"), &[])?;
@@ -56,21 +57,21 @@ impl Store {
     }
 
     /// Returns an inbox.
-    pub async fn inbox(&self, id: &str) -> Stored<Option<Inbox>> {
+    pub async fn get(self, id: &str) -> Stored<Option<Inbox>> {
         let id = id.to_owned();
-        self.database.read(move |connection| find(connection, "id", &id)).await
+        self.0.read(move |connection| find(connection, "id", &id)).await
     }
 
     /// Returns the inbox with an address.
-    pub async fn inbox_at(&self, address: &str) -> Stored<Option<Inbox>> {
+    pub async fn at(self, address: &str) -> Stored<Option<Inbox>> {
         let address = address.to_owned();
-        self.database.read(move |connection| find(connection, "address", &address)).await
+        self.0.read(move |connection| find(connection, "address", &address)).await
     }
 
     /// Deletes an inbox. Returns `false` if there is none.
-    pub async fn delete_inbox(&self, id: &str) -> Stored<bool> {
+    pub async fn delete(self, id: &str) -> Stored<bool> {
         let (id, by) = (id.to_owned(), Acting::current());
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let deleted: Option<(String, String, String)> = connection
                     .optional("DELETE FROM inboxes WHERE id = $1 RETURNING tenant, connector, inbox", values![&id])?;
@@ -83,9 +84,9 @@ impl Store {
     }
 
     /// Adds a secret to an inbox.
-    pub async fn add_inbox_secret(&self, inbox: &str, id: &str, secret: Sealed) -> Stored<SecretAdded> {
+    pub async fn add_secret(self, inbox: &str, id: &str, secret: Sealed) -> Stored<SecretAdded> {
         let (inbox, id, by) = (inbox.to_owned(), id.to_owned(), Acting::current());
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 // Locks the row, so that two secrets are not added at the same time.
                 let found: Option<(String, String, String)> = connection.optional(
@@ -111,9 +112,9 @@ impl Store {
     }
 
     /// Deletes a secret of an inbox. Returns `false` if it has none with this id.
-    pub async fn delete_inbox_secret(&self, inbox: &str, id: &str) -> Stored<bool> {
+    pub async fn delete_secret(self, inbox: &str, id: &str) -> Stored<bool> {
         let (inbox, id, by) = (inbox.to_owned(), id.to_owned(), Acting::current());
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let deleted = connection
                     .execute("DELETE FROM inbox_secrets WHERE inbox = $1 AND id = $2", values![&inbox, &id])?;

@@ -8,15 +8,16 @@ use database::time::millis;
 use database::value::values;
 
 use super::types::{HookRequest, HookRequestFilter, RecordedHookRequest};
-use crate::{Store, Stored};
+use crate::Stored;
+use crate::handles::Inboxes;
 
 /// Requests that one transaction deletes, so that it does not delay other writes.
 const SWEEP_BATCH: u32 = 500;
 
-impl Store {
+impl Inboxes<'_> {
     /// Stores requests of services, with the time that has passed since each.
-    pub async fn add_hook_requests(&self, requests: Vec<(Duration, HookRequest)>) -> Stored<()> {
-        self.database.write(Durability::ProcessKill, move |connection| {
+    pub async fn add_requests(self, requests: Vec<(Duration, HookRequest)>) -> Stored<()> {
+        self.0.write(Durability::ProcessKill, move |connection| {
             for (age, request) in &requests {
                 let HookRequest { gateway, address, connector, outcome, reason, kind, events, ms, bytes, remote } =
                     request;
@@ -51,8 +52,8 @@ impl Store {
     }
 
     /// Returns a page of the requests of services, the newest first.
-    pub async fn hook_requests(&self, filter: HookRequestFilter) -> Stored<Vec<RecordedHookRequest>> {
-        self.database
+    pub async fn requests(self, filter: HookRequestFilter) -> Stored<Vec<RecordedHookRequest>> {
+        self.0
             .read(move |connection| {
                 let HookRequestFilter { address, connector, outcome, since, until, before, limit } = filter;
                 let mut conditions = Conditions::with_limit(limit);
@@ -75,9 +76,9 @@ impl Store {
     }
 
     /// Deletes requests of services that are older than `kept_for`.
-    pub async fn sweep_hook_requests(&self, kept_for: Duration) -> Stored<()> {
+    pub async fn sweep_requests(self, kept_for: Duration) -> Stored<()> {
         let sweep = || {
-            self.database.write(Durability::ProcessKill, move |connection| {
+            self.0.write(Durability::ProcessKill, move |connection| {
                 connection.execute(
                     "DELETE FROM hook_requests WHERE number IN
                          (SELECT number FROM hook_requests WHERE at <= now_ms() - $1 LIMIT $2)",

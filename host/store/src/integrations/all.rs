@@ -11,7 +11,8 @@ use database::value::values;
 
 use super::queries::select;
 use super::{AnyIntegrationFilter, Integration, Status};
-use crate::{Store, Stored};
+use crate::Stored;
+use crate::handles::Integrations;
 
 /// The condition of integrations whose refresh was due, and was not done, at the time that follows.
 /// The expression is the one of an index.
@@ -25,10 +26,10 @@ pub(crate) const NAMED: &str = "(id = ? OR user_identifier = ? OR account_id = ?
 /// Integrations that are sorted for a page.
 const MAX_SORTED: u32 = 10_000;
 
-impl Store {
+impl Integrations<'_> {
     /// Returns a page of the integrations of all tenants, the newest first.
-    pub async fn all_integrations(&self, filter: AnyIntegrationFilter) -> Stored<Vec<Integration>> {
-        self.database.read(move |connection| {
+    pub async fn all(self, filter: AnyIntegrationFilter) -> Stored<Vec<Integration>> {
+        self.0.read(move |connection| {
             let status = filter.status;
             match status {
                 None => page(connection, &filter, ""),
@@ -108,7 +109,7 @@ mod tests {
 
     async fn connect(site: &Site, tenant: &str, user: &str, details: Details) -> String {
         let holder = Holder { tenant: tenant.into(), subject: "ann".into(), connector: "calendar".into() };
-        let connected = site.store.connect_integration(&holder, user, AuthType::OAuth2, details, Vec::new(), None);
+        let connected = site.store.integrations().connect(&holder, user, AuthType::OAuth2, details, Vec::new(), None);
         let id = connected.await.unwrap().id;
         // Times of creation are in milliseconds.
         tokio::time::sleep(Duration::from_millis(2)).await;
@@ -116,7 +117,7 @@ mod tests {
     }
 
     async fn ids(site: &Site, filter: AnyIntegrationFilter) -> Vec<String> {
-        let found = site.store.all_integrations(AnyIntegrationFilter { limit: 10, ..filter }).await.unwrap();
+        let found = site.store.integrations().all(AnyIntegrationFilter { limit: 10, ..filter }).await.unwrap();
         found.into_iter().map(|integration| integration.id).collect()
     }
 
@@ -130,7 +131,7 @@ mod tests {
         let mut before = None;
         loop {
             let filter = AnyIntegrationFilter { before: before.clone(), limit: 2, ..AnyIntegrationFilter::default() };
-            let page = site.store.all_integrations(filter).await.unwrap();
+            let page = site.store.integrations().all(filter).await.unwrap();
             let Some(last) = page.last() else { break };
             before = Some((last.created_at, last.id.clone()));
             seen.extend(page.into_iter().map(|integration| integration.id));
@@ -151,9 +152,9 @@ mod tests {
         .await;
         let filter =
             AnyIntegrationFilter { due_before: Some(at_second(20)), limit: 3, ..AnyIntegrationFilter::default() };
-        let first = site.store.all_integrations(filter.clone()).await.unwrap();
+        let first = site.store.integrations().all(filter.clone()).await.unwrap();
         let last = first.last().map(|last| (last.created_at, last.id.clone()));
-        let second = site.store.all_integrations(AnyIntegrationFilter { before: last, ..filter }).await.unwrap();
+        let second = site.store.integrations().all(AnyIntegrationFilter { before: last, ..filter }).await.unwrap();
         let ids: Vec<_> = first.into_iter().chain(second).map(|integration| integration.id).collect();
         let expected: Vec<_> = (0..6).map(|back| format!("int_{}", 10_005 - back)).collect();
         assert_eq!(ids, expected);
@@ -169,7 +170,7 @@ mod tests {
         assert!(ids(&site, overdue_at(9)).await.is_empty() && counted(9).await.overdue_refreshes == 0);
         assert_eq!(ids(&site, overdue_at(10)).await, std::slice::from_ref(&failing));
         assert_eq!(counted(10).await.overdue_refreshes, 1);
-        let read = async || site.store.integration_by_id(&failing).await.unwrap().unwrap().details;
+        let read = async || site.store.integrations().by_id(&failing).await.unwrap().unwrap().details;
         assert_eq!(read().await.refresh_failing_since, Some(at_second(10)));
         // A gateway of the release before has refreshed the account.
         site.execute("UPDATE integrations SET reason = NULL").await;

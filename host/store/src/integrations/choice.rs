@@ -8,22 +8,18 @@ use database::value::values;
 
 use super::queries::{find_integration, select};
 use super::{AuthType, Choice, Holder, Integration};
-use crate::{Store, Stored};
+use crate::Stored;
+use crate::handles::Integrations;
 
 /// Maximum number of identifiers that are offered to a caller that has to name one.
 const MAX_CANDIDATES: u32 = 50;
 
-impl Store {
+impl Integrations<'_> {
     /// Chooses among a holder's integrations of one auth type: the named one, else the selected
     /// one, else the only one.
-    pub async fn choose_integration(
-        &self,
-        holder: &Holder,
-        auth_type: AuthType,
-        named: Option<&str>,
-    ) -> Stored<Choice> {
+    pub async fn choose(self, holder: &Holder, auth_type: AuthType, named: Option<&str>) -> Stored<Choice> {
         let (holder, named) = (holder.clone(), named.map(str::to_owned));
-        self.database
+        self.0
             .read(move |connection| {
                 let chosen = match &named {
                     Some(named) => {
@@ -82,7 +78,7 @@ mod tests {
 
     /// The chosen identifier, or the candidates.
     async fn chosen(site: &Site, auth_type: AuthType, named: Option<&str>) -> String {
-        match site.store.choose_integration(&holder(), auth_type, named).await.unwrap() {
+        match site.store.integrations().choose(&holder(), auth_type, named).await.unwrap() {
             Choice::One(integration) => integration.user_identifier,
             Choice::Open { candidates } => format!("one of {}", candidates.join(", ")),
         }
@@ -96,16 +92,16 @@ mod tests {
         connect(&site.store, "ann").await;
         assert_eq!(chosen(&site, AuthType::OAuth2, None).await, "one of ann, bob");
         assert_eq!(chosen(&site, AuthType::OAuth2, Some("eve")).await, "one of ann, bob");
-        site.store.select_integration(&holder(), "bob").await.unwrap();
+        site.store.integrations().select(&holder(), "bob").await.unwrap();
         assert_eq!(chosen(&site, AuthType::OAuth2, None).await, "bob");
         assert_eq!(chosen(&site, AuthType::OAuth2, Some("ann")).await, "ann");
     }
 
     async fn integrations_of_another_auth_type_are_not_chosen(site: Site) {
         for (user, auth_type) in [("ann", AuthType::OAuth2), ("bob", AuthType::ApiKey)] {
-            site.store.connect_integration(&holder(), user, auth_type, details(), Vec::new(), None).await.unwrap();
+            site.store.integrations().connect(&holder(), user, auth_type, details(), Vec::new(), None).await.unwrap();
         }
-        site.store.select_integration(&holder(), "bob").await.unwrap();
+        site.store.integrations().select(&holder(), "bob").await.unwrap();
         assert_eq!(chosen(&site, AuthType::OAuth2, None).await, "ann");
         assert_eq!(chosen(&site, AuthType::OAuth2, Some("bob")).await, "one of ann");
     }
@@ -131,7 +127,6 @@ mod tests {
         for (sql, index) in plans {
             let plan: String = site
                 .store
-                .database
                 .read(move |connection| {
                     let mut row = connection.query(&sql, &[])?.remove(0);
                     // The number of the step, of its parent, and of nothing.

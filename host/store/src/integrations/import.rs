@@ -6,7 +6,8 @@ use database::value::values;
 use super::queries::{note, upsert_integration};
 use super::{Connected, Holder};
 use crate::audit::{Acting, AuditAction};
-use crate::{Store, StoreError, Stored};
+use crate::handles::Integrations;
+use crate::{StoreError, Stored};
 
 /// An account to import.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,14 +40,14 @@ pub enum Imported {
     },
 }
 
-impl Store {
+impl Integrations<'_> {
     /// Imports accounts, in one transaction. What became of each is in the order of the accounts.
     ///
     /// # Errors
     /// Fails if the database does not answer. Nothing is imported then.
-    pub async fn import_integrations(&self, imports: Vec<NewImport>, replaces: bool) -> Stored<Vec<Imported>> {
+    pub async fn import(self, imports: Vec<NewImport>, replaces: bool) -> Stored<Vec<Imported>> {
         let by = Acting::current();
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 imports.iter().map(|import| import_one(connection, &by, import, replaces)).collect()
             })
@@ -99,20 +100,20 @@ mod tests {
         let store = &site.store;
         let both = || vec![import("ann", "1"), import("bob", "1")];
         let [Imported::Created(ann), Imported::Created(bob)] =
-            &store.import_integrations(both(), false).await.unwrap()[..]
+            &store.integrations().import(both(), false).await.unwrap()[..]
         else {
             panic!("they are new")
         };
         let unchanged = [Imported::Unchanged(ann.clone()), Imported::Unchanged(bob.clone())];
-        assert_eq!(store.import_integrations(both(), true).await.unwrap(), unchanged);
+        assert_eq!(store.integrations().import(both(), true).await.unwrap(), unchanged);
         let other = || vec![import("ann", "2"), import("bob", "1")];
         let refused = [Imported::Differs, Imported::Unchanged(bob.clone())];
-        assert_eq!(store.import_integrations(other(), false).await.unwrap(), refused);
+        assert_eq!(store.integrations().import(other(), false).await.unwrap(), refused);
         let replaced = [Imported::Replaced(ann.clone()), Imported::Unchanged(bob.clone())];
-        assert_eq!(store.import_integrations(other(), true).await.unwrap(), replaced);
+        assert_eq!(store.integrations().import(other(), true).await.unwrap(), replaced);
 
         // The user connects the account, so that it is no longer the imported one.
         crate::testing::connect(store, "ann").await;
-        assert_eq!(store.import_integrations(other(), false).await.unwrap()[0], Imported::Differs);
+        assert_eq!(store.integrations().import(other(), false).await.unwrap()[0], Imported::Differs);
     }
 }

@@ -6,20 +6,16 @@ use database::value::{Row, values};
 use super::queries::{COLUMNS, note};
 use super::{Holder, Integration, Labels};
 use crate::audit::{Acting, AuditAction};
-use crate::{Store, StoreError, Stored};
+use crate::handles::Integrations;
+use crate::{StoreError, Stored};
 
-impl Store {
+impl Integrations<'_> {
     /// Sets the labels of an integration. Returns `None` and changes nothing if there is no such
     /// integration.
-    pub async fn label_integration(
-        &self,
-        holder: &Holder,
-        user_identifier: &str,
-        labels: &Labels,
-    ) -> Stored<Option<Integration>> {
+    pub async fn label(self, holder: &Holder, user_identifier: &str, labels: &Labels) -> Stored<Option<Integration>> {
         let (holder, user_identifier, by) = (holder.clone(), user_identifier.to_owned(), Acting::current());
-        let (labels, quota) = (text_of_labels(labels), self.quota);
-        self.database
+        let (labels, quota) = (text_of_labels(labels), self.0.quota);
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 quota.check(connection, &holder.tenant)?;
                 // The version stays, because it is the one of the details: a refresh that runs now must

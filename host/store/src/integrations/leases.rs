@@ -16,13 +16,14 @@ use database::connection::Durability;
 use database::time::millis;
 use database::value::values;
 
-use crate::{Store, Stored};
+use crate::Stored;
+use crate::handles::Integrations;
 
-impl Store {
+impl Integrations<'_> {
     /// Returns the ids of active integrations whose tokens are due for a refresh at `now` and that
     /// have no lease. The most urgent one comes first.
-    pub async fn due_for_refresh(&self, now: SystemTime, limit: u32) -> Stored<Vec<String>> {
-        self.database
+    pub async fn due_for_refresh(self, now: SystemTime, limit: u32) -> Stored<Vec<String>> {
+        self.0
             .read(move |connection| {
                 // SQLite prepares a statement again each time its limit is bound.
                 connection.all(
@@ -40,8 +41,8 @@ impl Store {
 
     /// Returns the ids of active integrations whose tokens have expired at `now` and that no
     /// refresh can help. The oldest one comes first.
-    pub async fn ended_without_refresh(&self, now: SystemTime, limit: u32) -> Stored<Vec<String>> {
-        self.database
+    pub async fn ended_without_refresh(self, now: SystemTime, limit: u32) -> Stored<Vec<String>> {
+        self.0
             .read(move |connection| {
                 connection.all(
                     &format!(
@@ -61,11 +62,11 @@ impl Store {
     ///
     /// A lease that has ended without a release is taken over once this process has seen it
     /// abandoned ([`database::health`]). So callers repeat the call.
-    pub async fn lease_refresh(&self, id: &str, life: Duration) -> Stored<Option<i64>> {
-        let (id, health) = (id.to_owned(), Arc::clone(self.database.health()));
+    pub async fn lease_refresh(self, id: &str, life: Duration) -> Stored<Option<i64>> {
+        let (id, health) = (id.to_owned(), Arc::clone(self.0.database.health()));
         // A database server may lose its power while the worker continues. Its lease must then not
         // be given to another one.
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let taken = connection.optional(
                     "UPDATE integrations SET fence = fence + 1, leased_until = now_ms() + $1
@@ -96,9 +97,9 @@ impl Store {
 
     /// Extends a lease to the time `life` from now. Does nothing if it was released, or if another
     /// worker has taken the lease since.
-    pub async fn renew_refresh(&self, id: &str, fence: i64, life: Duration) -> Stored<()> {
+    pub async fn renew_refresh(self, id: &str, fence: i64, life: Duration) -> Stored<()> {
         let id = id.to_owned();
-        self.database
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 connection.execute(
                     "UPDATE integrations SET leased_until = now_ms() + $1
@@ -114,9 +115,9 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer. The lease then expires.
-    pub async fn release_refresh(&self, id: &str, fence: i64) -> Stored<()> {
+    pub async fn release_refresh(self, id: &str, fence: i64) -> Stored<()> {
         let id = id.to_owned();
-        self.database
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 connection.execute(
                     "UPDATE integrations SET leased_until = NULL WHERE id = $1 AND fence = $2",
@@ -132,7 +133,7 @@ impl Store {
 mod tests {
     use super::*;
     use crate::testing::{Site, at_second, connect, details, holder, on_every_database};
-    use crate::{AuthType, Details, Integration, Status};
+    use crate::{AuthType, Details, Integration, Status, Store};
 
     on_every_database!(
         due_integrations_are_active_late_and_without_a_lease,
@@ -148,7 +149,7 @@ mod tests {
         let store = &site.store;
         let at = |user: &'static str, auth_type, status, next: Option<u64>| async move {
             let details = Details { status, next_refresh_at: next.map(at_second), ..details() };
-            store.connect_integration(&holder(), user, auth_type, details, Vec::new(), None).await.unwrap().id
+            store.integrations().connect(&holder(), user, auth_type, details, Vec::new(), None).await.unwrap().id
         };
         let late = at("late", AuthType::OAuth2, Status::Active, Some(20)).await;
         let later = at("later", AuthType::OAuth2, Status::Active, Some(10)).await;
@@ -157,9 +158,9 @@ mod tests {
         at("never", AuthType::OAuth2, Status::Active, None).await;
         at("expired", AuthType::OAuth2, Status::Expired, Some(10)).await;
         at("key", AuthType::ApiKey, Status::Active, Some(10)).await;
-        store.lease_refresh(&leased, Duration::from_secs(60)).await.unwrap().unwrap();
-        assert_eq!(store.due_for_refresh(at_second(30), 10).await.unwrap(), [later.clone(), late]);
-        assert_eq!(store.due_for_refresh(at_second(30), 1).await.unwrap(), [later]);
+        store.integrations().lease_refresh(&leased, Duration::from_secs(60)).await.unwrap().unwrap();
+        assert_eq!(store.integrations().due_for_refresh(at_second(30), 10).await.unwrap(), [later.clone(), late]);
+        assert_eq!(store.integrations().due_for_refresh(at_second(30), 1).await.unwrap(), [later]);
     }
 
     async fn ended_integrations_are_active_and_have_expired_tokens_that_no_refresh_can_help(site: Site) {
@@ -167,7 +168,7 @@ mod tests {
         let at = |user: &'static str, status, expiry: Option<u64>, next: Option<u64>| async move {
             let (expires_at, next_refresh_at) = (expiry.map(at_second), next.map(at_second));
             let details = Details { status, expires_at, next_refresh_at, ..details() };
-            store.connect_integration(&holder(), user, AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
+            store.integrations().connect(&holder(), user, AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
         };
         let late = at("late", Status::Active, Some(20), None).await;
         let later = at("later", Status::Active, Some(10), None).await;
@@ -175,8 +176,8 @@ mod tests {
         at("endless", Status::Active, None, None).await;
         at("refreshed", Status::Active, Some(10), Some(5)).await;
         at("known", Status::Expired, Some(10), None).await;
-        assert_eq!(store.ended_without_refresh(at_second(30), 10).await.unwrap(), [later.clone(), late]);
-        assert_eq!(store.ended_without_refresh(at_second(30), 1).await.unwrap(), [later]);
+        assert_eq!(store.integrations().ended_without_refresh(at_second(30), 10).await.unwrap(), [later.clone(), late]);
+        assert_eq!(store.integrations().ended_without_refresh(at_second(30), 1).await.unwrap(), [later]);
     }
 
     async fn one_of_many_gets_the_lease_and_the_next_one_after_it_was_released_or_ended(site: Site) {
@@ -186,7 +187,9 @@ mod tests {
             .map(|number| {
                 let store = if number % 2 == 0 { &site.store } else { &other }.clone();
                 let id = integration.id.clone();
-                tokio::spawn(async move { store.lease_refresh(&id, Duration::from_secs(60)).await.unwrap() })
+                tokio::spawn(
+                    async move { store.integrations().lease_refresh(&id, Duration::from_secs(60)).await.unwrap() },
+                )
             })
             .collect();
         let mut fences = Vec::new();
@@ -195,62 +198,66 @@ mod tests {
         }
         let [fence] = fences[..] else { panic!("{} have the lease", fences.len()) };
 
-        other.release_refresh(&integration.id, fence + 1).await.unwrap();
-        assert_eq!(other.lease_refresh(&integration.id, Duration::ZERO).await.unwrap(), None);
-        other.release_refresh(&integration.id, fence).await.unwrap();
+        other.integrations().release_refresh(&integration.id, fence + 1).await.unwrap();
+        assert_eq!(other.integrations().lease_refresh(&integration.id, Duration::ZERO).await.unwrap(), None);
+        other.integrations().release_refresh(&integration.id, fence).await.unwrap();
         // This lease ends in the moment in which it is taken.
-        assert_eq!(other.lease_refresh(&integration.id, Duration::ZERO).await.unwrap(), Some(fence + 1));
+        assert_eq!(other.integrations().lease_refresh(&integration.id, Duration::ZERO).await.unwrap(), Some(fence + 1));
         assert_eq!(take_over(&other, &integration.id, Duration::from_secs(60)).await, Some(fence + 2));
-        assert_eq!(other.lease_refresh("int_x", Duration::from_secs(60)).await.unwrap(), None);
+        assert_eq!(other.integrations().lease_refresh("int_x", Duration::from_secs(60)).await.unwrap(), None);
     }
 
     async fn a_worker_whose_lease_has_ended_overwrites_nothing_of_its_successor(site: Site) {
         let store = &site.store;
         let Integration { id, version, .. } = connect(store, "ann").await;
-        let late = store.lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
+        let late = store.integrations().lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
         let next = take_over(store, &id, Duration::from_secs(60)).await.unwrap();
-        assert_eq!(store.update_leased(&id, version, late, details(), Vec::new()).await.unwrap(), None);
-        store.release_refresh(&id, late).await.unwrap();
-        assert_eq!(store.lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), None);
+        assert_eq!(store.integrations().update_leased(&id, version, late, details(), Vec::new()).await.unwrap(), None);
+        store.integrations().release_refresh(&id, late).await.unwrap();
+        assert_eq!(store.integrations().lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), None);
 
-        assert_eq!(store.update_leased(&id, version + 1, next, details(), Vec::new()).await.unwrap(), None);
-        let written = store.update_leased(&id, version, next, details(), Vec::new()).await.unwrap().unwrap();
+        assert_eq!(
+            store.integrations().update_leased(&id, version + 1, next, details(), Vec::new()).await.unwrap(),
+            None
+        );
+        let written =
+            store.integrations().update_leased(&id, version, next, details(), Vec::new()).await.unwrap().unwrap();
         assert_eq!(written.version, version + 1);
         // The update has also released the lease.
-        assert_eq!(store.lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), Some(next + 1));
+        assert_eq!(store.integrations().lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), Some(next + 1));
     }
 
     /// Takes over a lease that has ended, as a process does that has seen it ended for long enough.
     async fn take_over(store: &Store, id: &str, life: Duration) -> Option<i64> {
-        assert_eq!(store.lease_refresh(id, life).await.unwrap(), None);
+        assert_eq!(store.integrations().lease_refresh(id, life).await.unwrap(), None);
         store.database.health().pass_grace();
-        store.lease_refresh(id, life).await.unwrap()
+        store.integrations().lease_refresh(id, life).await.unwrap()
     }
 
     async fn an_ended_lease_is_taken_over_after_the_grace_time_and_a_released_one_immediately(site: Site) {
         let (store, other) = (&site.store, site.open_again().await);
         let id = connect(store, "ann").await.id;
-        let fence = store.lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
-        assert_eq!(other.lease_refresh(&id, Duration::ZERO).await.unwrap(), None);
+        let fence = store.integrations().lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
+        assert_eq!(other.integrations().lease_refresh(&id, Duration::ZERO).await.unwrap(), None);
         other.database.health().pass_grace();
-        let failing = other.database.read(|connection| connection.query("SELECT nothing FROM nowhere", &[]).map(drop));
+        let failing = other.read(|connection| connection.query("SELECT nothing FROM nowhere", &[]).map(drop));
         assert!(failing.await.unwrap_err().is_failure());
         assert_eq!(take_over(&other, &id, Duration::ZERO).await, Some(fence + 1), "the failure began the time again");
-        store.release_refresh(&id, fence + 1).await.unwrap();
-        assert_eq!(other.lease_refresh(&id, Duration::ZERO).await.unwrap(), Some(fence + 2));
+        store.integrations().release_refresh(&id, fence + 1).await.unwrap();
+        assert_eq!(other.integrations().lease_refresh(&id, Duration::ZERO).await.unwrap(), Some(fence + 2));
     }
 
     async fn a_lease_that_is_renewed_in_the_grace_time_is_not_taken_over(site: Site) {
         let (store, other) = (&site.store, site.open_again().await);
         let id = connect(store, "ann").await.id;
-        let fence = store.lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
-        assert_eq!(other.lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), None);
+        let fence = store.integrations().lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
+        assert_eq!(other.integrations().lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), None);
         tokio::time::sleep(Duration::from_millis(2)).await;
-        store.renew_refresh(&id, fence, Duration::ZERO).await.unwrap();
+        store.integrations().renew_refresh(&id, fence, Duration::ZERO).await.unwrap();
         other.database.health().pass_grace();
-        assert_eq!(other.lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), None);
+        assert_eq!(other.integrations().lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), None);
         // The clock of the database is set back by an hour.
-        store.renew_refresh(&id, fence, Duration::from_secs(3600)).await.unwrap();
+        store.integrations().renew_refresh(&id, fence, Duration::from_secs(3600)).await.unwrap();
         assert_eq!(take_over(&other, &id, Duration::from_secs(60)).await, Some(fence + 1));
     }
 
@@ -258,15 +265,15 @@ mod tests {
         const LONG: Duration = Duration::from_secs(60);
         let store = &site.store;
         let id = connect(store, "ann").await.id;
-        let fence = store.lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
-        store.renew_refresh(&id, fence, LONG).await.unwrap();
-        assert_eq!(store.lease_refresh(&id, LONG).await.unwrap(), None);
-        store.renew_refresh(&id, fence, Duration::ZERO).await.unwrap();
+        let fence = store.integrations().lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
+        store.integrations().renew_refresh(&id, fence, LONG).await.unwrap();
+        assert_eq!(store.integrations().lease_refresh(&id, LONG).await.unwrap(), None);
+        store.integrations().renew_refresh(&id, fence, Duration::ZERO).await.unwrap();
         let next = take_over(store, &id, Duration::ZERO).await.unwrap();
-        store.renew_refresh(&id, fence, LONG).await.unwrap();
+        store.integrations().renew_refresh(&id, fence, LONG).await.unwrap();
         assert_eq!(take_over(store, &id, Duration::ZERO).await, Some(next + 1));
-        store.release_refresh(&id, next + 1).await.unwrap();
-        store.renew_refresh(&id, next + 1, LONG).await.unwrap();
-        assert_eq!(store.lease_refresh(&id, LONG).await.unwrap(), Some(next + 2));
+        store.integrations().release_refresh(&id, next + 1).await.unwrap();
+        store.integrations().renew_refresh(&id, next + 1, LONG).await.unwrap();
+        assert_eq!(store.integrations().lease_refresh(&id, LONG).await.unwrap(), Some(next + 2));
     }
 }

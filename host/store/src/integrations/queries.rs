@@ -10,9 +10,10 @@ use super::address::{read_address, text_of_address};
 use super::labels::{read_labels, text_of_label, text_of_labels};
 use super::{Account, AuthType, Connected, Details, GrantType, Holder, Integration, IntegrationFilter};
 use crate::audit::{self, Acting, AuditAction};
+use crate::handles::Integrations;
 use crate::pending_grants::insert_grant;
 use crate::records::record;
-use crate::{NewDelivery, PendingGrant, Sealed, Store, Stored, caps, storage, webhooks};
+use crate::{NewDelivery, PendingGrant, Sealed, Stored, caps, storage, webhooks};
 
 /// The columns of an [`Integration`], in the order in which they are read.
 pub(super) const COLUMNS: &str =
@@ -31,7 +32,7 @@ const SET_DETAILS: &str =
 const STATUS_NOW: &str = "CASE WHEN status = 'active' AND expires_at <= now_ms() AND next_refresh_at IS NULL
     THEN 'expired' ELSE status END";
 
-impl Store {
+impl Integrations<'_> {
     /// Stores an integration. If the holder already has one under this `user_identifier`, that one
     /// is overwritten: it keeps its id and its selection. It also keeps the connector's stored
     /// values, unless the account is another one. The same transaction stores the `deliveries` of
@@ -40,8 +41,8 @@ impl Store {
     /// # Errors
     /// Fails with [`StoreError::TooManyIntegrations`] if the holder has too many, or if the
     /// database does not answer.
-    pub async fn connect_integration(
-        &self,
+    pub async fn connect(
+        self,
         holder: &Holder,
         user_identifier: &str,
         auth_type: AuthType,
@@ -50,15 +51,15 @@ impl Store {
         replaced: Option<PendingGrant>,
     ) -> Stored<Integration> {
         let connected = Connected { auth_type, details, labels: None, oauth_client: None, grant_type: None };
-        self.connect_labelled_integration(holder, user_identifier, connected, deliveries, replaced).await
+        self.connect_labelled(holder, user_identifier, connected, deliveries, replaced).await
     }
 
-    /// As [`Store::connect_integration`], with labels.
+    /// As `store.integrations().connect`, with labels.
     ///
     /// # Errors
-    /// As [`Store::connect_integration`].
-    pub async fn connect_labelled_integration(
-        &self,
+    /// As `store.integrations().connect`.
+    pub async fn connect_labelled(
+        self,
         holder: &Holder,
         user_identifier: &str,
         connected: Connected,
@@ -66,7 +67,7 @@ impl Store {
         replaced: Option<PendingGrant>,
     ) -> Stored<Integration> {
         let (holder, user_identifier, by) = (holder.clone(), user_identifier.to_owned(), Acting::current());
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 replaced.iter().try_for_each(|replaced| insert_grant(connection, replaced))?;
                 let integration = upsert_integration(connection, &holder, &user_identifier, &connected, &deliveries)?;
@@ -77,23 +78,23 @@ impl Store {
     }
 
     /// Returns the integration that a holder has under a `user_identifier`, if there is one.
-    pub async fn integration(&self, holder: &Holder, user_identifier: &str) -> Stored<Option<Integration>> {
+    pub async fn get(self, holder: &Holder, user_identifier: &str) -> Stored<Option<Integration>> {
         let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
-        self.database.read(move |connection| find_integration(connection, &holder, &user_identifier)).await
+        self.0.read(move |connection| find_integration(connection, &holder, &user_identifier)).await
     }
 
     /// Returns the integration with an id, if there is one.
-    pub async fn integration_by_id(&self, id: &str) -> Stored<Option<Integration>> {
+    pub async fn by_id(self, id: &str) -> Stored<Option<Integration>> {
         let id = id.to_owned();
-        self.database.read(move |connection| connection.optional(&select("WHERE id = $1"), values![&id])).await
+        self.0.read(move |connection| connection.optional(&select("WHERE id = $1"), values![&id])).await
     }
 
     /// Returns all integrations of a holder, the oldest first. A holder may have so many that only
     /// tests read them all.
     #[cfg(test)]
-    pub(crate) async fn integrations_of(&self, holder: &Holder) -> Stored<Vec<Integration>> {
+    pub(crate) async fn of(self, holder: &Holder) -> Stored<Vec<Integration>> {
         let holder = holder.clone();
-        self.database
+        self.0
             .read(move |connection| {
                 connection.all(
                     &select("WHERE tenant = $1 AND subject = $2 AND connector = $3 ORDER BY created_at, id"),
@@ -105,14 +106,9 @@ impl Store {
 
     /// Returns a page of a user's integrations with any connector, in the order of connectors and
     /// user identifiers.
-    pub async fn integrations_of_subject(
-        &self,
-        tenant: &str,
-        subject: &str,
-        filter: IntegrationFilter,
-    ) -> Stored<Vec<Integration>> {
+    pub async fn of_subject(self, tenant: &str, subject: &str, filter: IntegrationFilter) -> Stored<Vec<Integration>> {
         let (tenant, subject) = (tenant.to_owned(), subject.to_owned());
-        self.database
+        self.0
             .read(move |connection| {
                 let (connector, user_identifier) = filter.after.unwrap_or_default();
                 let mut condition =
@@ -139,10 +135,10 @@ impl Store {
 
     /// Selects an integration for calls that name no integration, instead of the previously
     /// selected one. Returns `None` and changes nothing if there is no such integration.
-    pub async fn select_integration(&self, holder: &Holder, user_identifier: &str) -> Stored<Option<Integration>> {
+    pub async fn select(self, holder: &Holder, user_identifier: &str) -> Stored<Option<Integration>> {
         let (holder, user_identifier, by) = (holder.clone(), user_identifier.to_owned(), Acting::current());
-        let quota = self.quota;
-        self.database
+        let quota = self.0.quota;
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 quota.check(connection, &holder.tenant)?;
                 select_one(connection, &by, &holder, &user_identifier)
@@ -152,15 +148,15 @@ impl Store {
 
     /// Writes the details, and stores the `deliveries` of webhooks about it. Returns `None` and
     /// writes nothing if the integration no longer has `expected_version` or was deleted.
-    pub async fn update_integration(
-        &self,
+    pub async fn update(
+        self,
         id: &str,
         expected_version: i64,
         details: Details,
         deliveries: Vec<NewDelivery>,
     ) -> Stored<Option<Integration>> {
         let id = id.to_owned();
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let written = connection.optional(
                     &format!(
@@ -173,11 +169,11 @@ impl Store {
             .await
     }
 
-    /// As [`Store::update_integration`], for the worker that has the lease with this fence.
+    /// As `store.integrations().update`, for the worker that has the lease with this fence.
     /// Releases the lease, and stores the `deliveries` of webhooks about it. Returns `None` and
     /// writes nothing if another worker has taken a lease since.
     pub async fn update_leased(
-        &self,
+        self,
         id: &str,
         expected_version: i64,
         fence: i64,
@@ -185,7 +181,7 @@ impl Store {
         deliveries: Vec<NewDelivery>,
     ) -> Stored<Option<Integration>> {
         let (id, by) = (id.to_owned(), Acting::current());
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let written: Option<Integration> = connection.optional(
                     &format!(
@@ -207,9 +203,9 @@ impl Store {
     /// Deletes an integration and the values that its connector stored for it, and stores the
     /// `deliveries` of webhooks about it. Returns `false` and changes nothing if it no longer has
     /// this version or was deleted before.
-    pub async fn delete_integration(&self, id: &str, version: i64, deliveries: Vec<NewDelivery>) -> Stored<bool> {
+    pub async fn delete(self, id: &str, version: i64, deliveries: Vec<NewDelivery>) -> Stored<bool> {
         let (id, by) = (id.to_owned(), Acting::current());
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let deleted: Option<Integration> = connection.optional(
                     &format!("DELETE FROM integrations WHERE id = $1 AND version = $2 RETURNING {COLUMNS}"),
@@ -225,7 +221,7 @@ impl Store {
     }
 }
 
-/// Stores an integration. See [`Store::connect_integration`].
+/// Stores an integration. See `store.integrations().connect`.
 pub(crate) fn upsert_integration(
     connection: &mut dyn Connection,
     holder: &Holder,

@@ -27,24 +27,28 @@ async fn an_integration_comes_back_as_it_was_connected(site: Site) {
     data_key(store, "dk_1").await;
     let details = Details { secret: Some(sealed("dk_1")), ..details() };
     let connected = store
-        .connect_integration(&holder(), "ann@example.com", AuthType::OAuth2, details.clone(), Vec::new(), None)
+        .integrations()
+        .connect(&holder(), "ann@example.com", AuthType::OAuth2, details.clone(), Vec::new(), None)
         .await
         .unwrap();
     assert_eq!((&connected.holder, connected.auth_type, connected.selected), (&holder(), AuthType::OAuth2, false));
     assert_eq!((&connected.details, connected.version), (&details, 1));
     assert_eq!(connected.created_at, connected.updated_at);
-    assert_eq!(store.integration(&holder(), "ann@example.com").await.unwrap().as_ref(), Some(&connected));
-    assert_eq!(store.integration_by_id(&connected.id).await.unwrap().as_ref(), Some(&connected));
-    assert_eq!(store.integrations_of(&holder()).await.unwrap(), [connected]);
+    assert_eq!(store.integrations().get(&holder(), "ann@example.com").await.unwrap().as_ref(), Some(&connected));
+    assert_eq!(store.integrations().by_id(&connected.id).await.unwrap().as_ref(), Some(&connected));
+    assert_eq!(store.integrations().of(&holder()).await.unwrap(), [connected]);
 }
 
 async fn connecting_again_overwrites_the_integration_and_keeps_its_id_and_selection(site: Site) {
     let store = &site.store;
     let first = connect(store, "ann").await;
-    store.select_integration(&holder(), "ann").await.unwrap();
+    store.integrations().select(&holder(), "ann").await.unwrap();
     let changed = Details { status: Status::Revoked, scopes: vec![], reason: None, ..details() };
-    let second =
-        store.connect_integration(&holder(), "ann", AuthType::ApiKey, changed.clone(), Vec::new(), None).await.unwrap();
+    let second = store
+        .integrations()
+        .connect(&holder(), "ann", AuthType::ApiKey, changed.clone(), Vec::new(), None)
+        .await
+        .unwrap();
     assert_eq!((second.id, second.created_at), (first.id, first.created_at));
     assert_eq!((second.auth_type, second.selected, second.version), (AuthType::ApiKey, true, 2));
     assert_eq!(second.details, changed);
@@ -55,25 +59,25 @@ async fn another_account_under_the_same_user_identifier_does_not_see_the_stored_
     let vault = site.vault().await;
     let reconnect = async |id: Option<&str>| {
         let details = Details { account: Account { id: id.map(str::to_owned), ..Account::default() }, ..details() };
-        store.connect_integration(&holder(), "work", AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
+        store.integrations().connect(&holder(), "work", AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
     };
     let other = connect(store, "home").await.id;
     let id = reconnect(None).await;
     let scope = |id: &str| StorageScope { connector: "calendar".into(), partition: id.to_owned() };
-    store.storage_set(&vault, &scope(&other), "key", vec![1], None).await.unwrap();
+    store.storage().set(&vault, &scope(&other), "key", vec![1], None).await.unwrap();
     // The previous account was unknown; the same account; an unknown account; another account.
     for (account, is_kept) in [(Some("1"), false), (Some("1"), true), (None, true), (Some("2"), false)] {
-        store.storage_set(&vault, &scope(&id), "key", vec![2], None).await.unwrap();
+        store.storage().set(&vault, &scope(&id), "key", vec![2], None).await.unwrap();
         assert_eq!(reconnect(account).await, id);
-        let kept = store.storage_get(&vault, &scope(&id), "key").await.unwrap();
+        let kept = store.storage().get(&vault, &scope(&id), "key").await.unwrap();
         assert_eq!(kept.is_some(), is_kept, "{account:?}");
     }
-    assert!(store.storage_get(&vault, &scope(&other), "key").await.unwrap().is_some());
+    assert!(store.storage().get(&vault, &scope(&other), "key").await.unwrap().is_some());
 }
 
 /// Stores this many integrations of a user, or of the tenant itself if `subject` is empty.
 async fn fill(store: &Store, subject: &'static str, rows: u64) {
-    let filling = store.database.write(Durability::ProcessKill, move |connection| {
+    let filling = store.write(Durability::ProcessKill, move |connection| {
         connection.execute(
             "INSERT INTO integrations (id, tenant, subject, connector, user_identifier, auth_type, created_at, updated_at,
                  status, scopes)
@@ -91,14 +95,14 @@ async fn a_user_may_have_a_thousand_integrations_and_connect_them_again(site: Si
     fill(store, "ann", 999).await;
     let last = connect(store, "last").await;
     let over =
-        store.connect_integration(&holder(), "over", AuthType::None, details(), Vec::new(), None).await.unwrap_err();
+        store.integrations().connect(&holder(), "over", AuthType::None, details(), Vec::new(), None).await.unwrap_err();
     assert_eq!(over.to_string(), "the holder has 1000 integrations and may not have more");
-    assert_eq!(store.integrations_of(&holder()).await.unwrap().len(), 1000);
+    assert_eq!(store.integrations().of(&holder()).await.unwrap().len(), 1000);
     connect(store, "u1").await;
     for other in [Holder { subject: "bob".into(), ..holder() }, Holder { connector: "mail".into(), ..holder() }] {
-        store.connect_integration(&other, "over", AuthType::None, details(), Vec::new(), None).await.unwrap();
+        store.integrations().connect(&other, "over", AuthType::None, details(), Vec::new(), None).await.unwrap();
     }
-    store.delete_integration(&last.id, last.version, Vec::new()).await.unwrap();
+    store.integrations().delete(&last.id, last.version, Vec::new()).await.unwrap();
     connect(store, "over").await;
 }
 
@@ -106,9 +110,12 @@ async fn an_application_may_have_a_hundred_thousand_integrations(site: Site) {
     let store = &site.store;
     fill(store, "", 99_999).await;
     let application = Holder { subject: String::new(), ..holder() };
-    store.connect_integration(&application, "last", AuthType::None, details(), Vec::new(), None).await.unwrap();
-    let over =
-        store.connect_integration(&application, "over", AuthType::None, details(), Vec::new(), None).await.unwrap_err();
+    store.integrations().connect(&application, "last", AuthType::None, details(), Vec::new(), None).await.unwrap();
+    let over = store
+        .integrations()
+        .connect(&application, "over", AuthType::None, details(), Vec::new(), None)
+        .await
+        .unwrap_err();
     assert_eq!(over.to_string(), "the holder has 100000 integrations and may not have more");
 }
 
@@ -121,20 +128,21 @@ async fn a_holder_sees_only_its_own_integrations(site: Site) {
         Holder { connector: "mail".into(), ..holder() },
     ];
     for other in &others {
-        assert_eq!(store.integration(other, "ann").await.unwrap(), None);
-        assert!(store.integrations_of(other).await.unwrap().is_empty());
-        assert_eq!(store.select_integration(other, "ann").await.unwrap(), None);
-        store.connect_integration(other, "ann", AuthType::None, details(), Vec::new(), None).await.unwrap();
+        assert_eq!(store.integrations().get(other, "ann").await.unwrap(), None);
+        assert!(store.integrations().of(other).await.unwrap().is_empty());
+        assert_eq!(store.integrations().select(other, "ann").await.unwrap(), None);
+        store.integrations().connect(other, "ann", AuthType::None, details(), Vec::new(), None).await.unwrap();
     }
     let connectors: Vec<_> = store
-        .integrations_of_subject("acme", "ann", page(10))
+        .integrations()
+        .of_subject("acme", "ann", page(10))
         .await
         .unwrap()
         .into_iter()
         .map(|integration| integration.holder.connector)
         .collect();
     assert_eq!(HashSet::<&str>::from_iter(connectors.iter().map(String::as_str)), ["calendar", "mail"].into());
-    assert_eq!(store.integrations_of_subject("acme", "", page(10)).await.unwrap().len(), 1);
+    assert_eq!(store.integrations().of_subject("acme", "", page(10)).await.unwrap().len(), 1);
 }
 
 fn page(limit: u32) -> IntegrationFilter {
@@ -145,7 +153,7 @@ async fn a_list_comes_in_pages_and_can_be_filtered(site: Site) {
     let store = &site.store;
     let connect = async |connector: &str, user: &str, details: Details| {
         let holder = Holder { connector: connector.to_owned(), ..holder() };
-        store.connect_integration(&holder, user, AuthType::OAuth2, details, Vec::new(), None).await.unwrap();
+        store.integrations().connect(&holder, user, AuthType::OAuth2, details, Vec::new(), None).await.unwrap();
     };
     let late = || Details { expires_at: Some(crate::testing::at_second(1)), next_refresh_at: None, ..details() };
     connect("mail", "bob", details()).await;
@@ -153,7 +161,7 @@ async fn a_list_comes_in_pages_and_can_be_filtered(site: Site) {
     connect("calendar", "ann", details()).await;
     connect("calendar", "late", late()).await;
     let listed = async |filter: IntegrationFilter| {
-        let found = store.integrations_of_subject("acme", "ann", filter).await.unwrap();
+        let found = store.integrations().of_subject("acme", "ann", filter).await.unwrap();
         found.into_iter().map(|found| (found.holder.connector, found.user_identifier)).collect::<Vec<_>>()
     };
     let row = |connector: &str, user: &str| (connector.to_owned(), user.to_owned());
@@ -182,17 +190,17 @@ async fn one_integration_of_a_holder_is_selected_after_many_selections_at_once(s
             .enumerate()
             .map(|(number, user)| {
                 let (store, user) = (if number % 2 == 0 { &site.store } else { &other }.clone(), user.clone());
-                tokio::spawn(async move { store.select_integration(&holder(), &user).await })
+                tokio::spawn(async move { store.integrations().select(&holder(), &user).await })
             })
             .collect();
         for selection in selecting {
             assert!(selection.await.unwrap().unwrap().unwrap().selected);
         }
-        let integrations = other.integrations_of(&holder()).await.unwrap();
+        let integrations = other.integrations().of(&holder()).await.unwrap();
         assert_eq!(integrations.iter().filter(|integration| integration.selected).count(), 1);
     }
-    assert_eq!(other.select_integration(&holder(), "nobody").await.unwrap(), None);
-    let integrations = other.integrations_of(&holder()).await.unwrap();
+    assert_eq!(other.integrations().select(&holder(), "nobody").await.unwrap(), None);
+    let integrations = other.integrations().of(&holder()).await.unwrap();
     assert_eq!(integrations.iter().filter(|integration| integration.selected).count(), 1);
 }
 
@@ -200,13 +208,13 @@ async fn of_two_updates_from_one_version_one_succeeds(site: Site) {
     let store = &site.store;
     let integration = connect(store, "ann").await;
     let (first, second) = tokio::join!(
-        store.update_integration(
+        store.integrations().update(
             &integration.id,
             integration.version,
             Details { status: Status::Expired, ..details() },
             Vec::new()
         ),
-        store.update_integration(
+        store.integrations().update(
             &integration.id,
             integration.version,
             Details { status: Status::Revoked, ..details() },
@@ -216,8 +224,8 @@ async fn of_two_updates_from_one_version_one_succeeds(site: Site) {
     let written: Vec<_> = [first.unwrap(), second.unwrap()].into_iter().flatten().collect();
     assert_eq!(written.len(), 1);
     assert_eq!(written[0].version, 2);
-    assert_eq!(store.integration_by_id(&integration.id).await.unwrap().as_ref(), written.first());
-    assert_eq!(store.update_integration("int_x", 1, details(), Vec::new()).await.unwrap(), None);
+    assert_eq!(store.integrations().by_id(&integration.id).await.unwrap().as_ref(), written.first());
+    assert_eq!(store.integrations().update("int_x", 1, details(), Vec::new()).await.unwrap(), None);
 }
 
 async fn deleting_an_integration_deletes_what_its_connector_stored_for_it(site: Site) {
@@ -226,12 +234,12 @@ async fn deleting_an_integration_deletes_what_its_connector_stored_for_it(site: 
     let (first, second) = (connect(store, "ann").await, connect(store, "bob").await);
     let scope = |id: &str| StorageScope { connector: "calendar".into(), partition: id.to_owned() };
     for id in [&first.id, &second.id] {
-        store.storage_set(&vault, &scope(id), "key", vec![1], None).await.unwrap();
+        store.storage().set(&vault, &scope(id), "key", vec![1], None).await.unwrap();
     }
-    assert!(!store.delete_integration(&first.id, first.version + 1, Vec::new()).await.unwrap(), "another version");
-    assert!(store.delete_integration(&first.id, first.version, Vec::new()).await.unwrap());
-    assert!(!store.delete_integration(&first.id, first.version, Vec::new()).await.unwrap());
-    assert_eq!(store.storage_get(&vault, &scope(&first.id), "key").await.unwrap(), None);
-    assert!(store.storage_get(&vault, &scope(&second.id), "key").await.unwrap().is_some());
-    assert_eq!(store.integrations_of(&holder()).await.unwrap(), [second]);
+    assert!(!store.integrations().delete(&first.id, first.version + 1, Vec::new()).await.unwrap(), "another version");
+    assert!(store.integrations().delete(&first.id, first.version, Vec::new()).await.unwrap());
+    assert!(!store.integrations().delete(&first.id, first.version, Vec::new()).await.unwrap());
+    assert_eq!(store.storage().get(&vault, &scope(&first.id), "key").await.unwrap(), None);
+    assert!(store.storage().get(&vault, &scope(&second.id), "key").await.unwrap().is_some());
+    assert_eq!(store.integrations().of(&holder()).await.unwrap(), [second]);
 }

@@ -103,7 +103,7 @@ pub struct Details {
     pub expires_at: Option<SystemTime>,
     /// Time of the last refresh.
     pub last_refreshed_at: Option<SystemTime>,
-    /// Time from which [`crate::Store::due_for_refresh`] lists the integration. `None` if it needs
+    /// Time from which `store.integrations().due_for_refresh` lists the integration. `None` if it needs
     /// no refresh.
     pub next_refresh_at: Option<SystemTime>,
     /// Time from which on each refresh has failed: when the first of them was due. The store keeps it

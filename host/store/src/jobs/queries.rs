@@ -7,21 +7,22 @@ use database::value::{FromRow, Row, values};
 use super::types::COLUMNS;
 use super::{AnyJobFilter, Ended, Job, JobFilter, JobStatus, JobValue, NewJob};
 use crate::audit::{self, Acting, AuditAction};
+use crate::handles::Jobs;
 use crate::integrations::read_sealed;
-use crate::{Sealed, Store, StoreError, Stored, webhooks};
+use crate::{Sealed, StoreError, Stored, webhooks};
 
 /// Jobs that one transaction deletes, so that it does not delay other writes.
 const SWEEP_BATCH: u32 = 500;
 
-impl Store {
+impl Jobs<'_> {
     /// Adds a job. A tenant may have at most `max_pending` pending jobs. Concurrent transactions
     /// may together exceed this by a few.
     ///
     /// # Errors
     /// Fails with [`StoreError::TooManyJobs`] over the limit, or if the database does not answer.
-    pub async fn add_job(&self, job: NewJob, max_pending: u64) -> Stored<()> {
-        let quota = self.quota;
-        self.database.write(Durability::PowerLoss, move |connection| {
+    pub async fn add(self, job: NewJob, max_pending: u64) -> Stored<()> {
+        let quota = self.0.quota;
+        self.0.write(Durability::PowerLoss, move |connection| {
             let pending: u64 = connection
                 .one("SELECT count(*) FROM jobs WHERE tenant = $1 AND status = 'pending'", values![&job.tenant])?;
             if pending >= max_pending {
@@ -54,9 +55,9 @@ impl Store {
     }
 
     /// Returns a job of a user, if there is one that has not expired.
-    pub async fn job(&self, tenant: &str, subject: &str, id: &str) -> Stored<Option<Job>> {
+    pub async fn get(self, tenant: &str, subject: &str, id: &str) -> Stored<Option<Job>> {
         let (tenant, subject, id) = (tenant.to_owned(), subject.to_owned(), id.to_owned());
-        self.database
+        self.0
             .read(move |connection| {
                 connection.optional(
                     &format!(
@@ -70,9 +71,9 @@ impl Store {
     }
 
     /// Returns a job of any tenant, if there is one that has not expired.
-    pub async fn any_job(&self, id: &str) -> Stored<Option<Job>> {
+    pub async fn any(self, id: &str) -> Stored<Option<Job>> {
         let id = id.to_owned();
-        self.database
+        self.0
             .read(move |connection| {
                 let sql = format!(
                     "SELECT {COLUMNS} FROM jobs WHERE id = $1 AND (expires_at IS NULL OR expires_at > now_ms())"
@@ -83,8 +84,8 @@ impl Store {
     }
 
     /// Returns a page of the jobs of all tenants that have not expired, the newest first.
-    pub async fn all_jobs(&self, filter: AnyJobFilter) -> Stored<Vec<Job>> {
-        self.database
+    pub async fn all(self, filter: AnyJobFilter) -> Stored<Vec<Job>> {
+        self.0
             .read(move |connection| {
                 let AnyJobFilter { tenant, subject, connector, operation, status, before, limit } = filter;
                 let mut conditions = Conditions::with_limit(limit);
@@ -105,9 +106,9 @@ impl Store {
     }
 
     /// Returns the jobs of a user that have not expired, the newest first.
-    pub async fn jobs_of(&self, tenant: &str, subject: &str, filter: JobFilter) -> Stored<Vec<Job>> {
+    pub async fn of(self, tenant: &str, subject: &str, filter: JobFilter) -> Stored<Vec<Job>> {
         let (tenant, subject) = (tenant.to_owned(), subject.to_owned());
-        self.database
+        self.0
             .read(move |connection| {
                 // Every id begins with `job_`, so `k` sorts after all of them.
                 let before = filter.before.as_deref().unwrap_or("k");
@@ -125,9 +126,9 @@ impl Store {
     }
 
     /// Returns a value of a job, if the job has it.
-    pub async fn job_value(&self, id: &str, value: JobValue) -> Stored<Option<Sealed>> {
+    pub async fn value(self, id: &str, value: JobValue) -> Stored<Option<Sealed>> {
         let row = value.row(id);
-        self.database
+        self.0
             .read(move |connection| {
                 let found: Option<SealedValue> =
                     connection.optional("SELECT data_key, bytes FROM job_values WHERE id = $1", values![&row])?;
@@ -139,9 +140,9 @@ impl Store {
     /// Ends a job, for the worker or caller that knows the job with this fence, and stores the
     /// webhooks about it. Returns `false` and writes nothing if the job was taken or ended in the
     /// meantime.
-    pub async fn end_job(&self, id: &str, fence: i64, ended: Ended) -> Stored<bool> {
+    pub async fn end(self, id: &str, fence: i64, ended: Ended) -> Stored<bool> {
         let (id, by) = (id.to_owned(), Acting::current());
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let (status, value) =
                     if ended.succeeded { ("succeeded", JobValue::Result) } else { ("failed", JobValue::Error) };
@@ -168,11 +169,11 @@ impl Store {
     }
 
     /// Deletes jobs that have expired, and returns their number.
-    pub async fn delete_expired_jobs(&self) -> Stored<u64> {
+    pub async fn delete_expired(self) -> Stored<u64> {
         let mut deleted = 0;
         loop {
             let batch = self
-                .database
+                .0
                 .write(Durability::ProcessKill, |connection| {
                     connection.execute(
                         "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE expires_at <= now_ms() LIMIT $1)",

@@ -16,13 +16,14 @@ use database::value::{Value, values};
 
 use super::types::COLUMNS;
 use super::{FullShares, Job, JobValue, queries};
-use crate::{Sealed, Store, Stored};
+use crate::handles::Jobs;
+use crate::{Sealed, Stored};
 
-impl Store {
+impl Jobs<'_> {
     /// Lets a gateway take the next pending job for the time `life`, or returns `None` if there is
     /// none. Tenants take turns, and each tenant's oldest job is first. Jobs of tenants and
     /// connectors that have their share of the workers are skipped.
-    pub async fn take_job(&self, gateway: &str, life: Duration, full: FullShares) -> Stored<Option<Job>> {
+    pub async fn take(self, gateway: &str, life: Duration, full: FullShares) -> Stored<Option<Job>> {
         let FullShares { tenants: full, connectors } = full;
         // An ordinary queue has no full connector, and the same text of the statement each time.
         let of_others = |first: usize| match connectors.len() {
@@ -35,8 +36,7 @@ impl Store {
         let (waits, oldest_of_others) = (of_others(1), of_others(2));
         let skipped = connectors.clone();
         // An idle gateway polls often, and must not hold the write lock.
-        let waiting: Vec<String> = self.database
-            .read(move |connection| {
+        let waiting: Vec<String> = self.0.read(move |connection| {
                 let skipped: Vec<Value> = skipped.into_iter().map(Value::from).collect();
                 let sql = format!(
                     "SELECT tenant FROM job_turns WHERE EXISTS
@@ -52,7 +52,7 @@ impl Store {
         }
         let gateway = gateway.to_owned();
         // After a power loss a job that changes data must not look as if it had never begun.
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let oldest = format!(
                 "SELECT id FROM jobs WHERE tenant = $1 AND status = 'pending' AND due_at <= now_ms() {oldest_of_others}
@@ -84,8 +84,8 @@ impl Store {
     /// Renews the leases of jobs, given by id and fence, for the time `life`. Returns the ids of
     /// the jobs that were neither taken up nor ended in the meantime. A lease that has ended is
     /// renewed too, unless another worker has taken up the job.
-    pub async fn renew_jobs(&self, jobs: Vec<(String, i64)>, life: Duration) -> Stored<Vec<String>> {
-        self.database
+    pub async fn renew(self, jobs: Vec<(String, i64)>, life: Duration) -> Stored<Vec<String>> {
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 let mut renewed = Vec::with_capacity(jobs.len());
                 for (id, fence) in jobs {
@@ -104,9 +104,9 @@ impl Store {
 
     /// Stores the progress of a running job. Does nothing if the job was taken or ended in the
     /// meantime.
-    pub async fn save_job_progress(&self, id: &str, fence: i64, progress: Sealed) -> Stored<()> {
+    pub async fn save_progress(self, id: &str, fence: i64, progress: Sealed) -> Stored<()> {
         let id = id.to_owned();
-        self.database
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 // Locks the row, so that the job does not end before the progress is stored.
                 let running = connection.execute(
@@ -124,9 +124,9 @@ impl Store {
     /// Puts a running job back into the queue, from which it is not taken before `delay` has
     /// passed. This attempt does not count. Returns `false` and writes nothing if the job was taken
     /// or ended in the meantime.
-    pub async fn put_back_job(&self, id: &str, fence: i64, delay: Duration) -> Stored<bool> {
+    pub async fn put_back(self, id: &str, fence: i64, delay: Duration) -> Stored<bool> {
         let id = id.to_owned();
-        self.database.write(Durability::PowerLoss, move |connection| {
+        self.0.write(Durability::PowerLoss, move |connection| {
             let written = connection.execute(
                 "UPDATE jobs SET status = 'pending', due_at = now_ms() + $1, attempts = attempts - 1, leased_until = NULL
                  WHERE id = $2 AND fence = $3 AND status = 'running'",
@@ -141,12 +141,12 @@ impl Store {
     /// their number, and the others, which must not be run again: jobs that change data, and those
     /// that have begun `max_attempts` times. `life` is the time of a lease. A gateway is taken for
     /// dead once this process has seen its leases abandoned, so callers repeat the call.
-    pub async fn take_lost_jobs(&self, life: Duration, max_attempts: u32, limit: u32) -> Stored<(u64, Vec<Job>)> {
+    pub async fn take_lost(self, life: Duration, max_attempts: u32, limit: u32) -> Stored<(u64, Vec<Job>)> {
         // A lease that would last longer than `life` is the trace of a clock that was set back.
         const ENDED: &str = "status = 'running' AND (leased_until <= now_ms() OR leased_until > now_ms() + $1)";
         // Gateways look often, and must not hold the write lock for nothing.
         let has_ended: bool = self
-            .database
+            .0
             .read(move |connection| {
                 connection.one(&format!("SELECT EXISTS (SELECT 1 FROM jobs WHERE {ENDED})"), values![millis(life)])
             })
@@ -154,11 +154,11 @@ impl Store {
         if !has_ended {
             return Ok((0, Vec::new()));
         }
-        let health = Arc::clone(self.database.health());
+        let health = Arc::clone(self.0.database.health());
         // While the database takes no writes, no one can renew. The look at the leases fails then,
         // because it is in a transaction that locks their rows. A gateway that only read would take
         // the jobs as soon as it can write, before those that run them can.
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let ended: Vec<(Job, i64)> = connection.all(
                     &format!(
@@ -188,7 +188,7 @@ impl Store {
     }
 
     /// Returns the number of pending jobs of all tenants.
-    pub async fn count_pending_jobs(&self) -> Stored<u64> {
-        self.database.read(|connection| connection.one("SELECT count(*) FROM jobs WHERE status = 'pending'", &[])).await
+    pub async fn count_pending(self) -> Stored<u64> {
+        self.0.read(|connection| connection.one("SELECT count(*) FROM jobs WHERE status = 'pending'", &[])).await
     }
 }

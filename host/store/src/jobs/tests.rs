@@ -48,7 +48,7 @@ fn new(tenant: &str) -> NewJob {
 async fn add(store: &Store, job: NewJob) -> String {
     data_key(store, "dk_1").await;
     let id = job.id.clone();
-    store.add_job(job, 1000).await.unwrap();
+    store.jobs().add(job, 1000).await.unwrap();
     id
 }
 
@@ -58,11 +58,11 @@ fn without(tenant: &str) -> FullShares {
 }
 
 async fn take(store: &Store, life: Duration) -> Job {
-    store.take_job("one", life, FullShares::default()).await.unwrap().unwrap()
+    store.jobs().take("one", life, FullShares::default()).await.unwrap().unwrap()
 }
 
 async fn status(store: &Store, tenant: &str, id: &str) -> JobStatus {
-    store.job(tenant, "ann", id).await.unwrap().unwrap().status
+    store.jobs().get(tenant, "ann", id).await.unwrap().unwrap().status
 }
 
 async fn ended(store: &Store, succeeded: bool, kept_for: Duration) -> Ended {
@@ -74,35 +74,35 @@ async fn ended(store: &Store, succeeded: bool, kept_for: Duration) -> Ended {
 async fn a_job_comes_back_as_it_was_added(site: Site) {
     let store = &site.store;
     let id = add(store, new("acme")).await;
-    let job = store.job("acme", "ann", &id).await.unwrap().unwrap();
+    let job = store.jobs().get("acme", "ann", &id).await.unwrap().unwrap();
     assert_eq!((&*job.id, &*job.tenant, &*job.subject), (&*id, "acme", "ann"));
     assert_eq!((&*job.connector, &*job.operation), ("calendar", "search"));
     assert_eq!((job.user_identifier.as_deref(), job.changes_data), (Some("ann@example.com"), false));
     assert_eq!((job.status, job.attempts, job.fence), (JobStatus::Pending, 0, 0));
     assert_eq!((job.started_at, job.finished_at, job.expires_at), (None, None, None));
-    assert_eq!(store.job_value(&id, JobValue::Input).await.unwrap(), Some(sealed("dk_1")));
-    assert_eq!(store.job_value(&id, JobValue::Result).await.unwrap(), None);
+    assert_eq!(store.jobs().value(&id, JobValue::Input).await.unwrap(), Some(sealed("dk_1")));
+    assert_eq!(store.jobs().value(&id, JobValue::Result).await.unwrap(), None);
 
     let taken = take(store, LONG).await;
     assert_eq!((&taken.id, taken.status, taken.attempts, taken.fence), (&id, JobStatus::Running, 1, 1));
     assert!(taken.started_at >= Some(taken.created_at));
-    assert_eq!(store.take_job("one", LONG, FullShares::default()).await.unwrap(), None);
+    assert_eq!(store.jobs().take("one", LONG, FullShares::default()).await.unwrap(), None);
     let end = ended(store, true, LONG).await;
-    assert!(store.end_job(&id, taken.fence, end.clone()).await.unwrap());
-    let job = store.job("acme", "ann", &id).await.unwrap().unwrap();
+    assert!(store.jobs().end(&id, taken.fence, end.clone()).await.unwrap());
+    let job = store.jobs().get("acme", "ann", &id).await.unwrap().unwrap();
     assert_eq!((job.status, job.finished_at), (JobStatus::Succeeded, Some(end.finished_at)));
     assert!(job.expires_at.is_some());
-    assert_eq!(store.job_value(&id, JobValue::Result).await.unwrap().unwrap().bytes, [7]);
-    assert!(!store.end_job(&id, taken.fence + 1, ended(store, false, LONG).await).await.unwrap(), "a job ends once");
+    assert_eq!(store.jobs().value(&id, JobValue::Result).await.unwrap().unwrap().bytes, [7]);
+    assert!(!store.jobs().end(&id, taken.fence + 1, ended(store, false, LONG).await).await.unwrap(), "a job ends once");
 }
 
 async fn another_user_sees_nothing_of_a_job(site: Site) {
     let store = &site.store;
     let id = add(store, new("acme")).await;
     for (tenant, subject) in [("acme", "bob"), ("acme", ""), ("other", "ann")] {
-        assert_eq!(store.job(tenant, subject, &id).await.unwrap(), None);
+        assert_eq!(store.jobs().get(tenant, subject, &id).await.unwrap(), None);
         let filter = JobFilter { limit: 10, ..JobFilter::default() };
-        assert_eq!(store.jobs_of(tenant, subject, filter).await.unwrap(), []);
+        assert_eq!(store.jobs().of(tenant, subject, filter).await.unwrap(), []);
     }
 }
 
@@ -114,7 +114,7 @@ async fn a_list_has_the_newest_job_first_and_goes_on_behind_a_job(site: Site) {
     }
     let list = async |before: Option<&str>, status, limit| {
         let filter = JobFilter { status, before: before.map(str::to_owned), limit };
-        let jobs = store.jobs_of("acme", "ann", filter).await.unwrap();
+        let jobs = store.jobs().of("acme", "ann", filter).await.unwrap();
         jobs.into_iter().map(|job| job.id).collect::<Vec<_>>()
     };
     assert_eq!(list(None, None, 10).await, ids);
@@ -144,7 +144,7 @@ async fn tenants_take_turns(site: Site) {
     assert_eq!(order, [&small[0], &large[1], &small[1], &large[2], &large[3], &large[4]].map(String::clone));
 
     add(store, new("large")).await;
-    assert_eq!(store.take_job("one", LONG, without("large")).await.unwrap(), None);
+    assert_eq!(store.jobs().take("one", LONG, without("large")).await.unwrap(), None);
 }
 
 async fn jobs_of_full_connectors_are_skipped(site: Site) {
@@ -159,7 +159,7 @@ async fn jobs_of_full_connectors_are_skipped(site: Site) {
         tenants: vec![],
         connectors: names.iter().map(|name| (*name).to_owned()).collect(),
     };
-    let taken = async |names: &[&str]| store.take_job("one", LONG, full(names)).await.unwrap().map(|job| job.id);
+    let taken = async |names: &[&str]| store.jobs().take("one", LONG, full(names)).await.unwrap().map(|job| job.id);
     assert_eq!(taken(&["calendar", "chat", "mail"]).await, None);
     assert_eq!(taken(&["calendar", "chat"]).await.as_ref(), Some(&ids[2]));
     assert_eq!(taken(&["calendar"]).await.as_ref(), Some(&ids[1]));
@@ -180,7 +180,7 @@ async fn many_takers_at_once_take_each_job_once(site: Site) {
                 let mut taken = Vec::new();
                 // A taker that finds every job locked gets nothing, although jobs are left.
                 for _ in 0..30 {
-                    taken.extend(store.take_job("one", LONG, FullShares::default()).await.unwrap());
+                    taken.extend(store.jobs().take("one", LONG, FullShares::default()).await.unwrap());
                 }
                 taken
             })
@@ -198,14 +198,14 @@ async fn a_job_that_was_put_back_is_not_taken_before_its_pause_has_passed(site: 
     let store = &site.store;
     let id = add(store, new("acme")).await;
     let job = take(store, LONG).await;
-    assert!(!store.put_back_job(&id, job.fence + 1, Duration::ZERO).await.unwrap());
-    assert!(store.put_back_job(&id, job.fence, LONG).await.unwrap());
+    assert!(!store.jobs().put_back(&id, job.fence + 1, Duration::ZERO).await.unwrap());
+    assert!(store.jobs().put_back(&id, job.fence, LONG).await.unwrap());
     assert_eq!(status(store, "acme", &id).await, JobStatus::Pending);
-    assert_eq!(store.take_job("one", LONG, FullShares::default()).await.unwrap(), None);
+    assert_eq!(store.jobs().take("one", LONG, FullShares::default()).await.unwrap(), None);
     site.execute("UPDATE jobs SET due_at = 0").await;
     let again = take(store, LONG).await;
     assert_eq!((again.attempts, again.fence, again.started_at), (1, 2, job.started_at));
-    assert!(store.put_back_job(&id, again.fence, Duration::ZERO).await.unwrap());
+    assert!(store.jobs().put_back(&id, again.fence, Duration::ZERO).await.unwrap());
     assert_eq!(take(store, LONG).await.fence, 3);
 }
 
@@ -217,7 +217,7 @@ async fn a_lease_that_has_ended_lets_reads_be_taken_again_and_changes_be_found(s
     take(store, Duration::ZERO).await;
     take(store, Duration::ZERO).await;
     take(store, LONG).await;
-    assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap(), (0, vec![]), "their gateway may still live");
+    assert_eq!(store.jobs().take_lost(LONG, ATTEMPTS, 10).await.unwrap(), (0, vec![]), "their gateway may still live");
     let (put_back, lost) = take_lost(store).await;
     assert_eq!(put_back, 1);
     assert_eq!(lost.iter().map(|job| &job.id).collect::<Vec<_>>(), [&write]);
@@ -229,26 +229,26 @@ async fn a_lease_that_has_ended_lets_reads_be_taken_again_and_changes_be_found(s
         assert_eq!(take(store, Duration::ZERO).await.id, read);
         take_lost(store).await;
     }
-    assert_eq!(store.take_job("one", LONG, FullShares::default()).await.unwrap(), None, "it was cut off too often");
+    assert_eq!(store.jobs().take("one", LONG, FullShares::default()).await.unwrap(), None, "it was cut off too often");
     assert_eq!(take_lost(store).await.1.len(), 2);
 }
 
 /// Takes lost jobs, as a process does that has seen their leases ended for long enough.
 async fn take_lost(store: &Store) -> (u64, Vec<Job>) {
-    store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap();
+    store.jobs().take_lost(LONG, ATTEMPTS, 10).await.unwrap();
     store.database.health().pass_grace();
-    store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap()
+    store.jobs().take_lost(LONG, ATTEMPTS, 10).await.unwrap()
 }
 
 async fn a_job_that_is_renewed_in_the_grace_time_stays_with_its_gateway(site: Site) {
     let store = &site.store;
     let id = add(store, new("acme")).await;
     let job = take(store, Duration::ZERO).await;
-    assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap().0, 0);
+    assert_eq!(store.jobs().take_lost(LONG, ATTEMPTS, 10).await.unwrap().0, 0);
     tokio::time::sleep(Duration::from_millis(2)).await;
-    store.renew_jobs(vec![(id.clone(), job.fence)], Duration::ZERO).await.unwrap();
+    store.jobs().renew(vec![(id.clone(), job.fence)], Duration::ZERO).await.unwrap();
     store.database.health().pass_grace();
-    assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap().0, 0);
+    assert_eq!(store.jobs().take_lost(LONG, ATTEMPTS, 10).await.unwrap().0, 0);
     assert_eq!(status(store, "acme", &id).await, JobStatus::Running);
 }
 
@@ -273,14 +273,14 @@ async fn a_job_is_not_lost_because_the_database_took_no_renewal() {
     let store = &SimulatedDatabase::open(|| 1_000).unwrap().store(Arc::clone(&read_only) as Arc<dyn Faults>);
     add(store, NewJob { changes_data: true, ..new("acme") }).await;
     take(store, Duration::ZERO).await;
-    assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap(), (0, vec![]));
+    assert_eq!(store.jobs().take_lost(LONG, ATTEMPTS, 10).await.unwrap(), (0, vec![]));
     read_only.0.store(true, Ordering::Relaxed);
     store.database.health().pass_grace();
-    assert!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.is_err(), "its gateway could not renew either");
+    assert!(store.jobs().take_lost(LONG, ATTEMPTS, 10).await.is_err(), "its gateway could not renew either");
     read_only.0.store(false, Ordering::Relaxed);
-    assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap(), (0, vec![]), "the grace time begins again");
+    assert_eq!(store.jobs().take_lost(LONG, ATTEMPTS, 10).await.unwrap(), (0, vec![]), "the grace time begins again");
     store.database.health().pass_grace();
-    assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap().1.len(), 1);
+    assert_eq!(store.jobs().take_lost(LONG, ATTEMPTS, 10).await.unwrap().1.len(), 1);
 }
 
 #[tokio::test]
@@ -289,10 +289,10 @@ async fn a_server_that_takes_no_writes_shows_no_lost_job() {
     let store = &site.store;
     add(store, NewJob { changes_data: true, ..new("acme") }).await;
     take(store, Duration::ZERO).await;
-    assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap(), (0, vec![]));
+    assert_eq!(store.jobs().take_lost(LONG, ATTEMPTS, 10).await.unwrap(), (0, vec![]));
     site.execute("SET default_transaction_read_only = on").await;
     store.database.health().pass_grace();
-    let error = store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap_err();
+    let error = store.jobs().take_lost(LONG, ATTEMPTS, 10).await.unwrap_err();
     assert!(error.to_string().contains("read-only transaction"), "{error}");
 }
 
@@ -300,21 +300,21 @@ async fn a_worker_whose_job_was_taken_up_writes_nothing(site: Site) {
     let store = &site.store;
     let id = add(store, new("acme")).await;
     let late = take(store, Duration::ZERO).await;
-    let renew = async |fence, life| store.renew_jobs(vec![(id.clone(), fence)], life).await.unwrap();
+    let renew = async |fence, life| store.jobs().renew(vec![(id.clone(), fence)], life).await.unwrap();
     assert_eq!(renew(late.fence, Duration::ZERO).await, [id.as_str()]);
     take_lost(store).await;
-    let next = store.take_job("one", LONG, FullShares::default()).await.unwrap().unwrap();
+    let next = store.jobs().take("one", LONG, FullShares::default()).await.unwrap().unwrap();
     assert_eq!(renew(late.fence, LONG).await, [""; 0]);
     assert_eq!(renew(next.fence, LONG).await, [id.as_str()]);
-    store.save_job_progress(&id, late.fence, sealed("dk_1")).await.unwrap();
-    assert_eq!(store.job_value(&id, JobValue::Progress).await.unwrap(), None);
-    assert!(!store.end_job(&id, late.fence, ended(store, true, LONG).await).await.unwrap());
-    assert!(!store.put_back_job(&id, late.fence, Duration::ZERO).await.unwrap());
-    assert_eq!(store.job_value(&id, JobValue::Result).await.unwrap(), None);
+    store.jobs().save_progress(&id, late.fence, sealed("dk_1")).await.unwrap();
+    assert_eq!(store.jobs().value(&id, JobValue::Progress).await.unwrap(), None);
+    assert!(!store.jobs().end(&id, late.fence, ended(store, true, LONG).await).await.unwrap());
+    assert!(!store.jobs().put_back(&id, late.fence, Duration::ZERO).await.unwrap());
+    assert_eq!(store.jobs().value(&id, JobValue::Result).await.unwrap(), None);
 
-    store.save_job_progress(&id, next.fence, sealed("dk_1")).await.unwrap();
-    assert_eq!(store.job_value(&id, JobValue::Progress).await.unwrap(), Some(sealed("dk_1")));
-    assert!(store.end_job(&id, next.fence, ended(store, false, LONG).await).await.unwrap());
+    store.jobs().save_progress(&id, next.fence, sealed("dk_1")).await.unwrap();
+    assert_eq!(store.jobs().value(&id, JobValue::Progress).await.unwrap(), Some(sealed("dk_1")));
+    assert!(store.jobs().end(&id, next.fence, ended(store, false, LONG).await).await.unwrap());
     assert_eq!(status(store, "acme", &id).await, JobStatus::Failed);
 }
 
@@ -333,12 +333,12 @@ async fn the_end_of_a_job_stores_its_webhooks_and_forgets_the_input(site: Site) 
         kept_for: LONG,
     };
     let ended = Ended { deliveries: vec![delivery], ..ended(store, true, LONG).await };
-    assert!(!store.end_job(&id, job.fence + 1, ended.clone()).await.unwrap());
-    assert_eq!(store.deliveries_of(&id).await.unwrap(), []);
-    assert!(store.end_job(&id, job.fence, ended).await.unwrap());
-    assert_eq!(store.deliveries_of(&id).await.unwrap().len(), 1);
-    assert_eq!(store.job_value(&id, JobValue::Input).await.unwrap(), None);
-    assert!(store.job_value(&id, JobValue::Callbacks).await.unwrap().is_some());
+    assert!(!store.jobs().end(&id, job.fence + 1, ended.clone()).await.unwrap());
+    assert_eq!(store.webhooks().deliveries_of(&id).await.unwrap(), []);
+    assert!(store.jobs().end(&id, job.fence, ended).await.unwrap());
+    assert_eq!(store.webhooks().deliveries_of(&id).await.unwrap().len(), 1);
+    assert_eq!(store.jobs().value(&id, JobValue::Input).await.unwrap(), None);
+    assert!(store.jobs().value(&id, JobValue::Callbacks).await.unwrap().is_some());
 }
 
 async fn a_tenant_has_a_limited_number_of_pending_jobs(site: Site) {
@@ -346,12 +346,12 @@ async fn a_tenant_has_a_limited_number_of_pending_jobs(site: Site) {
     for _ in 0..2 {
         add(store, new("acme")).await;
     }
-    let over = store.add_job(new("acme"), 2).await.unwrap_err();
+    let over = store.jobs().add(new("acme"), 2).await.unwrap_err();
     assert!(matches!(over, StoreError::TooManyJobs { limit: 2 }), "{over}");
-    store.add_job(new("other"), 2).await.unwrap();
-    store.take_job("one", LONG, without("other")).await.unwrap().unwrap();
-    store.add_job(new("acme"), 2).await.unwrap();
-    assert_eq!(store.count_pending_jobs().await.unwrap(), 3);
+    store.jobs().add(new("other"), 2).await.unwrap();
+    store.jobs().take("one", LONG, without("other")).await.unwrap().unwrap();
+    store.jobs().add(new("acme"), 2).await.unwrap();
+    assert_eq!(store.jobs().count_pending().await.unwrap(), 3);
 }
 
 async fn ended_jobs_are_hidden_and_deleted_when_they_expire(site: Site) {
@@ -364,15 +364,15 @@ async fn ended_jobs_are_hidden_and_deleted_when_they_expire(site: Site) {
     let [gone, kept, pending] = ids.map(|(id, _)| id);
     for (id, life) in [(&gone, Duration::ZERO), (&kept, LONG)] {
         let job = take(store, LONG).await;
-        assert!(store.end_job(id, job.fence, ended(store, true, life).await).await.unwrap());
+        assert!(store.jobs().end(id, job.fence, ended(store, true, life).await).await.unwrap());
     }
-    assert_eq!(store.job("acme", "ann", &gone).await.unwrap(), None);
+    assert_eq!(store.jobs().get("acme", "ann", &gone).await.unwrap(), None);
     let filter = JobFilter { limit: 10, ..JobFilter::default() };
-    let listed = store.jobs_of("acme", "ann", filter).await.unwrap();
+    let listed = store.jobs().of("acme", "ann", filter).await.unwrap();
     assert_eq!(listed.iter().map(|job| &job.id).collect::<Vec<_>>(), [&pending, &kept]);
-    assert_eq!(store.delete_expired_jobs().await.unwrap(), 1);
-    assert_eq!(store.job_value(&gone, JobValue::Result).await.unwrap(), None);
-    assert!(store.job_value(&kept, JobValue::Result).await.unwrap().is_some());
+    assert_eq!(store.jobs().delete_expired().await.unwrap(), 1);
+    assert_eq!(store.jobs().value(&gone, JobValue::Result).await.unwrap(), None);
+    assert!(store.jobs().value(&kept, JobValue::Result).await.unwrap().is_some());
 }
 
 #[test]

@@ -7,30 +7,31 @@ use database::value::values;
 use super::types::KeyOrigin;
 use super::{ApiKey, KeyAdoption, KeyFilter, KeyHash, KeyId, KeyRevocation, KeyStatus, NewApiKey};
 use crate::audit::{self, Acting, AuditAction};
-use crate::{Store, StoreError, Stored};
+use crate::handles::Keys;
+use crate::{StoreError, Stored};
 
 /// Name of the lock for transactions that write a key depending on the keys they have read.
 const LOCK: &str = "api_keys";
 
-impl Store {
+impl Keys<'_> {
     /// Stores a key that a command has created.
     ///
     /// # Errors
     /// Fails with [`StoreError::Duplicate`] if the key is already stored, or if the database does
     /// not answer.
-    pub async fn create_key(&self, key: NewApiKey) -> Stored<()> {
+    pub async fn create(self, key: NewApiKey) -> Stored<()> {
         let by = Acting::current();
         let created = self
-            .database
+            .0
             .write(Durability::PowerLoss, move |connection| insert_key(connection, &by, &key, KeyOrigin::Command))
             .await?;
         if created { Ok(()) } else { Err(StoreError::Duplicate) }
     }
 
     /// Stores a key if no key was ever stored. Returns `false` if there is one, even a revoked one.
-    pub async fn create_first_key(&self, key: NewApiKey) -> Stored<bool> {
+    pub async fn create_first(self, key: NewApiKey) -> Stored<bool> {
         let by = Acting::current();
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 connection.lock(LOCK)?;
                 let is_empty: bool = connection.one("SELECT count(*) = 0 FROM api_keys", &[])?;
@@ -40,19 +41,19 @@ impl Store {
     }
 
     /// Accepts the key from the environment, and revokes other keys that came from there.
-    pub async fn adopt_key(&self, key: NewApiKey) -> Stored<KeyAdoption> {
+    pub async fn adopt(self, key: NewApiKey) -> Stored<KeyAdoption> {
         let by = Acting::current();
-        self.database.write(Durability::PowerLoss, move |connection| adopt(connection, &by, &key)).await
+        self.0.write(Durability::PowerLoss, move |connection| adopt(connection, &by, &key)).await
     }
 
     /// Returns all keys, the oldest first, including revoked ones.
-    pub async fn keys(&self) -> Stored<Vec<ApiKey>> {
-        self.database.read(list_keys).await
+    pub async fn all(self) -> Stored<Vec<ApiKey>> {
+        self.0.read(list_keys).await
     }
 
     /// Returns a page of keys, the newest first, including revoked ones.
-    pub async fn keys_page(&self, filter: KeyFilter) -> Stored<Vec<ApiKey>> {
-        self.database
+    pub async fn page(self, filter: KeyFilter) -> Stored<Vec<ApiKey>> {
+        self.0
             .read(move |connection| {
                 let mut conditions = Conditions::with_limit(filter.limit);
                 conditions.equal("name", filter.name);
@@ -67,28 +68,28 @@ impl Store {
     }
 
     /// Returns the key with an id, if there is one. It may be revoked.
-    pub async fn key(&self, id: &KeyId) -> Stored<Option<ApiKey>> {
+    pub async fn get(self, id: &KeyId) -> Stored<Option<ApiKey>> {
         let id = id.clone();
-        self.database.read(move |connection| connection.optional(&select("WHERE id = $1"), values![&id])).await
+        self.0.read(move |connection| connection.optional(&select("WHERE id = $1"), values![&id])).await
     }
 
     /// Returns all keys, and the revision at which they were read.
-    pub async fn keys_at_revision(&self) -> Stored<(i64, Vec<ApiKey>)> {
+    pub async fn at_revision(self) -> Stored<(i64, Vec<ApiKey>)> {
         // The revision is read first. A key that changes between the two statements is then read
         // again at the next check. In the other order the change could be missed.
-        self.database.read(|connection| Ok((revision(connection)?, list_keys(connection)?))).await
+        self.0.read(|connection| Ok((revision(connection)?, list_keys(connection)?))).await
     }
 
     /// Returns a number that grows with every change of a key by any process. A use of a key is not
     /// a change.
-    pub async fn keys_revision(&self) -> Stored<i64> {
-        self.database.read(revision).await
+    pub async fn revision(self) -> Stored<i64> {
+        self.0.read(revision).await
     }
 
-    /// Revokes a key. [`Store::adopt_key`] does not bring it back.
-    pub async fn revoke_key(&self, id: &KeyId) -> Stored<KeyRevocation> {
+    /// Revokes a key. `store.keys().adopt` does not bring it back.
+    pub async fn revoke(self, id: &KeyId) -> Stored<KeyRevocation> {
         let (id, by) = (id.clone(), Acting::current());
-        self.database.write(Durability::PowerLoss, move |connection| {
+        self.0.write(Durability::PowerLoss, move |connection| {
             connection.lock(LOCK)?;
             let key: Option<ApiKey> = connection.optional(&select("WHERE id = $1"), values![&id])?;
             // A key that a newer value of the environment variable has replaced keeps its time, but
@@ -110,11 +111,11 @@ impl Store {
     }
 
     /// Writes the current time as the last use of these keys.
-    pub async fn note_keys_used(&self, mut ids: Vec<KeyId>) -> Stored<()> {
+    pub async fn note_used(self, mut ids: Vec<KeyId>) -> Stored<()> {
         // All gateways write the rows in the same order, so that two of them never wait for each
         // other's rows.
         ids.sort_by(|left, right| left.0.cmp(&right.0));
-        self.database
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 ids.iter().try_for_each(|id| {
                     connection

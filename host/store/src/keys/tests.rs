@@ -30,7 +30,7 @@ fn key(id: &str) -> NewApiKey {
 
 /// The ids of the keys that are not revoked, in alphabetical order.
 async fn accepted(store: &Store) -> Vec<String> {
-    let keys = store.keys().await.unwrap().into_iter();
+    let keys = store.keys().all().await.unwrap().into_iter();
     let mut accepted: Vec<_> = keys.filter(|key| key.revoked_at.is_none()).map(|key| key.id.0).collect();
     accepted.sort();
     accepted
@@ -39,8 +39,8 @@ async fn accepted(store: &Store) -> Vec<String> {
 async fn a_key_comes_back_as_it_was_stored(site: Site) {
     let store = &site.store;
     let new = NewApiKey { subject: Some("ann".into()), scopes: "operate admin".to_owned(), confirm: true, ..key("a") };
-    store.create_key(new.clone()).await.unwrap();
-    let stored = store.keys().await.unwrap().remove(0);
+    store.keys().create(new.clone()).await.unwrap();
+    let stored = store.keys().all().await.unwrap().remove(0);
     assert_eq!((stored.id, stored.subject, stored.scopes), (new.id, new.subject, new.scopes));
     assert_eq!((stored.hash, stored.revoked_at, stored.confirm), (new.hash, None, true));
     assert!(stored.created_at.elapsed().unwrap().as_secs() < 60);
@@ -48,61 +48,61 @@ async fn a_key_comes_back_as_it_was_stored(site: Site) {
 
 async fn the_same_key_is_not_stored_twice(site: Site) {
     let store = &site.store;
-    store.create_key(key("a")).await.unwrap();
-    assert!(matches!(store.create_key(key("a2")).await, Err(StoreError::Duplicate)));
+    store.keys().create(key("a")).await.unwrap();
+    assert!(matches!(store.keys().create(key("a2")).await, Err(StoreError::Duplicate)));
 }
 
 async fn the_revision_grows_only_when_a_key_changes(site: Site) {
     let store = &site.store;
-    let first = store.keys_revision().await.unwrap();
-    store.create_key(key("a")).await.unwrap();
-    let created = store.keys_revision().await.unwrap();
+    let first = store.keys().revision().await.unwrap();
+    store.keys().create(key("a")).await.unwrap();
+    let created = store.keys().revision().await.unwrap();
     assert!(created > first);
-    store.note_keys_used(vec![KeyId("a".into())]).await.unwrap();
+    store.keys().note_used(vec![KeyId("a".into())]).await.unwrap();
     let scope = StorageScope { connector: "demo".into(), partition: String::new() };
-    store.storage_set(&site.vault().await, &scope, "key", vec![], None).await.unwrap();
-    assert_eq!(store.keys_revision().await.unwrap(), created);
-    assert!(store.keys().await.unwrap()[0].last_used_at.is_some());
-    store.revoke_key(&KeyId("a".into())).await.unwrap();
-    assert!(store.keys_revision().await.unwrap() > created);
+    store.storage().set(&site.vault().await, &scope, "key", vec![], None).await.unwrap();
+    assert_eq!(store.keys().revision().await.unwrap(), created);
+    assert!(store.keys().all().await.unwrap()[0].last_used_at.is_some());
+    store.keys().revoke(&KeyId("a".into())).await.unwrap();
+    assert!(store.keys().revision().await.unwrap() > created);
 }
 
 async fn the_first_key_is_created_once_even_if_it_is_revoked(site: Site) {
     let store = &site.store;
-    assert!(store.create_first_key(key("a")).await.unwrap());
-    assert!(!store.create_first_key(key("b")).await.unwrap());
-    store.revoke_key(&KeyId("a".into())).await.unwrap();
-    assert!(!store.create_first_key(key("b")).await.unwrap());
+    assert!(store.keys().create_first(key("a")).await.unwrap());
+    assert!(!store.keys().create_first(key("b")).await.unwrap());
+    store.keys().revoke(&KeyId("a".into())).await.unwrap();
+    assert!(!store.keys().create_first(key("b")).await.unwrap());
 }
 
 async fn an_adopted_key_replaces_the_previous_one_and_can_be_adopted_again(site: Site) {
     let store = &site.store;
-    store.create_key(key("c")).await.unwrap();
+    store.keys().create(key("c")).await.unwrap();
     for (id, expected) in [("a", ["a", "c"]), ("a", ["a", "c"]), ("b", ["b", "c"]), ("a", ["a", "c"])] {
-        assert_eq!(store.adopt_key(key(id)).await.unwrap(), KeyAdoption::Accepted);
+        assert_eq!(store.keys().adopt(key(id)).await.unwrap(), KeyAdoption::Accepted);
         assert_eq!(accepted(store).await, expected);
     }
 }
 
 async fn a_key_that_a_person_revoked_cannot_be_adopted(site: Site) {
     let store = &site.store;
-    store.adopt_key(key("a")).await.unwrap();
-    assert!(matches!(store.revoke_key(&KeyId("a".into())).await.unwrap(), KeyRevocation::Revoked(_)));
-    assert_eq!(store.adopt_key(key("a")).await.unwrap(), KeyAdoption::Revoked);
+    store.keys().adopt(key("a")).await.unwrap();
+    assert!(matches!(store.keys().revoke(&KeyId("a".into())).await.unwrap(), KeyRevocation::Revoked(_)));
+    assert_eq!(store.keys().adopt(key("a")).await.unwrap(), KeyAdoption::Revoked);
     assert!(accepted(store).await.is_empty());
     // The same holds for a key that another one had replaced before a person revoked it.
-    store.adopt_key(key("b")).await.unwrap();
-    store.adopt_key(key("c")).await.unwrap();
-    assert!(matches!(store.revoke_key(&KeyId("b".into())).await.unwrap(), KeyRevocation::AlreadyRevoked(_)));
-    assert_eq!(store.adopt_key(key("b")).await.unwrap(), KeyAdoption::Revoked);
+    store.keys().adopt(key("b")).await.unwrap();
+    store.keys().adopt(key("c")).await.unwrap();
+    assert!(matches!(store.keys().revoke(&KeyId("b".into())).await.unwrap(), KeyRevocation::AlreadyRevoked(_)));
+    assert_eq!(store.keys().adopt(key("b")).await.unwrap(), KeyAdoption::Revoked);
     assert_eq!(accepted(store).await, ["c"]);
 }
 
 async fn adopting_a_key_that_has_other_rights_leaves_them_unchanged(site: Site) {
     let store = &site.store;
-    store.create_key(NewApiKey { tenant: "acme".into(), ..key("a") }).await.unwrap();
-    assert_eq!(store.adopt_key(key("a")).await.unwrap(), KeyAdoption::OtherRights(KeyId("a".into())));
-    assert_eq!(store.keys().await.unwrap()[0].tenant, "acme");
+    store.keys().create(NewApiKey { tenant: "acme".into(), ..key("a") }).await.unwrap();
+    assert_eq!(store.keys().adopt(key("a")).await.unwrap(), KeyAdoption::OtherRights(KeyId("a".into())));
+    assert_eq!(store.keys().all().await.unwrap()[0].tenant, "acme");
 }
 
 async fn a_page_of_keys_has_those_of_its_filter(site: Site) {
@@ -111,11 +111,11 @@ async fn a_page_of_keys_has_those_of_its_filter(site: Site) {
     let expired = NewApiKey { name: "old".into(), tenant: "acme".into(), expires_at: Some(past), ..key("b") };
     let of_user = NewApiKey { subject: Some("ann".into()), tenant: "acme".into(), ..key("c") };
     for new in [key("a"), expired, of_user, key("d")] {
-        store.create_key(new).await.unwrap();
+        store.keys().create(new).await.unwrap();
     }
-    store.revoke_key(&KeyId("d".into())).await.unwrap();
+    store.keys().revoke(&KeyId("d".into())).await.unwrap();
     let page = async |filter: KeyFilter| {
-        let found = store.keys_page(KeyFilter { limit: 10, ..filter }).await.unwrap();
+        let found = store.keys().page(KeyFilter { limit: 10, ..filter }).await.unwrap();
         let mut ids: Vec<_> = found.into_iter().map(|key| key.id.0).collect();
         ids.sort();
         ids.concat()
@@ -129,7 +129,7 @@ async fn a_page_of_keys_has_those_of_its_filter(site: Site) {
     for (status, ids) in [(KeyStatus::Valid, "ac"), (KeyStatus::Expired, "b"), (KeyStatus::Revoked, "d")] {
         assert_eq!(page(KeyFilter { status: Some(status), ..all() }).await, ids, "{status:?}");
     }
-    let newest = store.keys_page(KeyFilter { limit: 1, ..all() }).await.unwrap().remove(0);
+    let newest = store.keys().page(KeyFilter { limit: 1, ..all() }).await.unwrap().remove(0);
     let after = KeyFilter { before: Some((newest.created_at, newest.id.0)), ..all() };
     assert_eq!(page(after).await.len(), 3);
 }

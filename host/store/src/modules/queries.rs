@@ -4,7 +4,8 @@ use database::connection::{Connection, Durability};
 use database::value::values;
 
 use super::types::{GrantStep, LiveModule, ModuleChange, ModuleCondition, ModuleOutcome, NewModule, StoredModule};
-use crate::{Acting, Store, Stored, changes, grants};
+use crate::handles::Modules;
+use crate::{Acting, Stored, changes, grants};
 
 /// Maximum number of modules of a connector whose bytes are kept, with the live one.
 const MAX_MODULES: i64 = 10;
@@ -14,28 +15,26 @@ const LIVE: &str = "SELECT live_modules.connector, live_modules.generation, live
     replaces_shipped, changed_at, changed_by FROM live_modules LEFT JOIN module_versions \
     ON module_versions.connector = live_modules.connector AND module_versions.digest = live_modules.digest";
 
-impl Store {
+impl Modules<'_> {
     /// Changes the module of a connector, together with the history and the grants. A change that
     /// is made gets the next generation.
     ///
     /// # Errors
     /// Fails if the database does not answer. Nothing has changed then.
-    pub async fn change_module(&self, change: ModuleChange) -> Stored<ModuleOutcome> {
-        let (keeps_bytes, by) = (self.database.is_shared(), changes::actor(&change.entry));
-        self.database
-            .write(Durability::PowerLoss, move |connection| change_on(connection, &by, &change, keeps_bytes))
-            .await
+    pub async fn change(self, change: ModuleChange) -> Stored<ModuleOutcome> {
+        let (keeps_bytes, by) = (self.0.database.is_shared(), changes::actor(&change.entry));
+        self.0.write(Durability::PowerLoss, move |connection| change_on(connection, &by, &change, keeps_bytes)).await
     }
 
     /// The present state of all connectors that ever changed, also of those that were removed.
-    pub async fn live_modules(&self) -> Stored<Vec<LiveModule>> {
-        self.database.read(|connection| connection.all(&format!("{LIVE} ORDER BY live_modules.connector"), &[])).await
+    pub async fn live(self) -> Stored<Vec<LiveModule>> {
+        self.0.read(|connection| connection.all(&format!("{LIVE} ORDER BY live_modules.connector"), &[])).await
     }
 
     /// The present state of one connector. `None` if it never changed.
-    pub async fn live_module(&self, connector: &str) -> Stored<Option<LiveModule>> {
+    pub async fn live_of(self, connector: &str) -> Stored<Option<LiveModule>> {
         let connector = connector.to_owned();
-        self.database
+        self.0
             .read(move |connection| {
                 connection.optional(&format!("{LIVE} WHERE live_modules.connector = $1"), values![&connector])
             })
@@ -43,15 +42,15 @@ impl Store {
     }
 
     /// Returns whether the connector ever had the module with this digest.
-    pub async fn has_had_module(&self, connector: &str, digest: &str) -> Stored<bool> {
+    pub async fn has_had(self, connector: &str, digest: &str) -> Stored<bool> {
         let (connector, digest) = (connector.to_owned(), digest.to_owned());
-        self.database.read(move |connection| has_had(connection, &connector, &digest)).await
+        self.0.read(move |connection| has_had(connection, &connector, &digest)).await
     }
 
     /// The bytes of a module. `None` if they are not stored. The caller checks the digest.
-    pub async fn module_bytes(&self, digest: &str) -> Stored<Option<Vec<u8>>> {
+    pub async fn bytes(self, digest: &str) -> Stored<Option<Vec<u8>>> {
         let digest = digest.to_owned();
-        self.database
+        self.0
             .read(move |connection| {
                 connection.optional("SELECT bytes FROM modules WHERE digest = $1", values![&digest])
             })
@@ -59,9 +58,9 @@ impl Store {
     }
 
     /// The modules of a connector whose bytes are stored. The one that was live last is first.
-    pub async fn stored_modules(&self, connector: &str) -> Stored<Vec<StoredModule>> {
+    pub async fn stored(self, connector: &str) -> Stored<Vec<StoredModule>> {
         let connector = connector.to_owned();
-        self.database
+        self.0
             .read(move |connection| {
                 connection.all(
                     "SELECT digest, signature, live_at FROM module_versions WHERE connector = $1 AND \
@@ -73,10 +72,8 @@ impl Store {
     }
 
     /// Returns a number that grows when a module changes.
-    pub async fn modules_revision(&self) -> Stored<i64> {
-        self.database
-            .read(|connection| connection.one("SELECT number FROM revisions WHERE subject = 'modules'", &[]))
-            .await
+    pub async fn revision(self) -> Stored<i64> {
+        self.0.read(|connection| connection.one("SELECT number FROM revisions WHERE subject = 'modules'", &[])).await
     }
 }
 

@@ -41,20 +41,20 @@ fn change(digest: Option<&str>, condition: ModuleCondition) -> ModuleChange {
 }
 
 async fn put(store: &Store, digest: Option<&str>, condition: ModuleCondition) -> ModuleOutcome {
-    store.change_module(change(digest, condition)).await.unwrap()
+    store.modules().change(change(digest, condition)).await.unwrap()
 }
 
 async fn generations_grow_also_over_a_removal(site: Site) {
     let store = &site.store;
     assert_eq!(put(store, Some("aa"), ModuleCondition::Always).await, ModuleOutcome::Changed(1));
     assert_eq!(put(store, None, ModuleCondition::Always).await, ModuleOutcome::Changed(2));
-    let live = store.live_module("demo").await.unwrap().unwrap();
+    let live = store.modules().live_of("demo").await.unwrap().unwrap();
     assert_eq!((live.generation, live.digest, live.signature), (2, None, None));
     assert_eq!(put(store, Some("aa"), ModuleCondition::Always).await, ModuleOutcome::Changed(3));
-    let live = store.live_modules().await.unwrap().remove(0);
+    let live = store.modules().live().await.unwrap().remove(0);
     assert_eq!((live.generation, live.digest.as_deref(), live.changed_by.as_str()), (3, Some("aa"), "ann"));
     assert_eq!(live.signature.as_deref(), Some("signature of aa"));
-    assert_eq!(store.live_module("other").await.unwrap(), None);
+    assert_eq!(store.modules().live_of("other").await.unwrap(), None);
 }
 
 async fn a_change_of_another_generation_changes_nothing(site: Site) {
@@ -68,7 +68,7 @@ async fn a_change_of_another_generation_changes_nothing(site: Site) {
     let mut outcomes = [one, other];
     outcomes.sort_by_key(|outcome| matches!(outcome, ModuleOutcome::Unchanged(_)));
     assert_eq!(outcomes, [ModuleOutcome::Changed(2), ModuleOutcome::Unchanged(2)]);
-    assert_eq!(store.changes(None, 10).await.unwrap().len(), 2);
+    assert_eq!(store.changes().list(None, 10).await.unwrap().len(), 2);
 }
 
 async fn a_module_that_the_connector_had_is_not_new(site: Site) {
@@ -78,32 +78,34 @@ async fn a_module_that_the_connector_had_is_not_new(site: Site) {
     assert_eq!(put(store, Some("bb"), new).await, ModuleOutcome::Changed(2));
     assert_eq!(put(store, Some("aa"), new).await, ModuleOutcome::Unchanged(2));
     assert_eq!(put(store, Some("bb"), ModuleCondition::OtherModule).await, ModuleOutcome::Unchanged(2));
-    assert!(store.has_had_module("demo", "aa").await.unwrap());
-    assert!(!store.has_had_module("demo", "cc").await.unwrap() && !store.has_had_module("other", "aa").await.unwrap());
+    assert!(store.modules().has_had("demo", "aa").await.unwrap());
+    assert!(
+        !store.modules().has_had("demo", "cc").await.unwrap() && !store.modules().has_had("other", "aa").await.unwrap()
+    );
 }
 
 async fn the_revision_grows_with_each_change_that_is_made(site: Site) {
     let store = &site.store;
-    let first = store.modules_revision().await.unwrap();
+    let first = store.modules().revision().await.unwrap();
     put(store, Some("aa"), ModuleCondition::Always).await;
-    let second = store.modules_revision().await.unwrap();
+    let second = store.modules().revision().await.unwrap();
     put(store, Some("bb"), ModuleCondition::Generation(7)).await;
-    assert_eq!((second, store.modules_revision().await.unwrap()), (first + 1, first + 1));
+    assert_eq!((second, store.modules().revision().await.unwrap()), (first + 1, first + 1));
 }
 
 async fn a_change_that_fails_changes_nothing(site: Site) {
     let store = &site.store;
     put(store, Some("aa"), ModuleCondition::Always).await;
-    store.change_grants("demo", GrantChange::Add(&["a.example".to_owned()])).await.unwrap();
+    store.grants().change("demo", GrantChange::Add(&["a.example".to_owned()])).await.unwrap();
     site.execute("ALTER TABLE grants RENAME TO broken").await;
     let swap = GrantSwap::new(Some("aa"), "bb", GrantChange::Add(&["b.example".to_owned()]));
     let change = ModuleChange { grants: GrantStep::Swap(swap), ..change(Some("bb"), ModuleCondition::Always) };
-    store.change_module(change).await.unwrap_err();
+    store.modules().change(change).await.unwrap_err();
     site.execute("ALTER TABLE broken RENAME TO grants").await;
-    let live = store.live_module("demo").await.unwrap().unwrap();
+    let live = store.modules().live_of("demo").await.unwrap().unwrap();
     assert_eq!((live.generation, live.digest.as_deref()), (1, Some("aa")));
-    assert!(!store.has_had_module("demo", "bb").await.unwrap());
-    assert_eq!(store.changes(None, 10).await.unwrap().len(), 1);
+    assert!(!store.modules().has_had("demo", "bb").await.unwrap());
+    assert_eq!(store.changes().list(None, 10).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
@@ -114,16 +116,16 @@ async fn the_bytes_of_the_live_module_and_of_the_last_ten_are_kept() {
         put(store, Some(&format!("{number:02}")), ModuleCondition::Always).await;
     }
     let kept: Vec<String> =
-        store.stored_modules("demo").await.unwrap().into_iter().map(|module| module.digest).collect();
+        store.modules().stored("demo").await.unwrap().into_iter().map(|module| module.digest).collect();
     assert_eq!(kept, ["11", "10", "09", "08", "07", "06", "05", "04", "03", "02"]);
-    assert_eq!(store.module_bytes("01").await.unwrap(), None);
-    assert_eq!(store.module_bytes("02").await.unwrap().as_deref(), Some(&b"02"[..]));
-    assert!(store.has_had_module("demo", "01").await.unwrap(), "an old file is still recognised");
+    assert_eq!(store.modules().bytes("01").await.unwrap(), None);
+    assert_eq!(store.modules().bytes("02").await.unwrap().as_deref(), Some(&b"02"[..]));
+    assert!(store.modules().has_had("demo", "01").await.unwrap(), "an old file is still recognised");
 }
 
 #[tokio::test]
 async fn a_database_of_one_gateway_keeps_no_bytes() {
     let site = Site::sqlite().await;
     put(&site.store, Some("aa"), ModuleCondition::Always).await;
-    assert_eq!(site.store.module_bytes("aa").await.unwrap(), None);
+    assert_eq!(site.store.modules().bytes("aa").await.unwrap(), None);
 }

@@ -9,8 +9,9 @@ use database::value::{FromRow, Row, values};
 
 use super::{NewOauthClient, TenantOauthClient};
 use crate::audit::{self, Acting, AuditAction};
+use crate::handles::OauthClients;
 use crate::integrations::read_sealed;
-use crate::{Store, StoreError, Stored};
+use crate::{StoreError, Stored};
 
 /// The columns of a [`TenantOauthClient`], in the order in which they are read.
 const COLUMNS: &str = "id, tenant, name, client_id, data_key, secret, scopes, redirect_url, created_at, updated_at,
@@ -20,20 +21,20 @@ const COLUMNS: &str = "id, tenant, name, client_id, data_key, secret, scopes, re
 /// progress and grants that wait for their revocation may need it.
 const KEPT_AFTER_REPLACEMENT: Duration = Duration::from_secs(2 * 24 * 3600);
 
-impl Store {
+impl OauthClients<'_> {
     /// Sets the client of a tenant for a connector or a provider. A client with the same
     /// `client_id` changes, for example its secret. A client with another `client_id` is replaced,
     /// and kept for the integrations that were connected with it.
-    pub async fn set_oauth_client(&self, client: NewOauthClient) -> Stored<TenantOauthClient> {
+    pub async fn set(self, client: NewOauthClient) -> Stored<TenantOauthClient> {
         let by = Acting::current();
-        self.database.write(Durability::PowerLoss, move |connection| set(connection, &by, &client)).await
+        self.0.write(Durability::PowerLoss, move |connection| set(connection, &by, &client)).await
     }
 
     /// Returns the client of a tenant for new authorizations: the first of these names that has
     /// one.
-    pub async fn oauth_client(&self, tenant: &str, names: &[&str]) -> Stored<Option<TenantOauthClient>> {
+    pub async fn get(self, tenant: &str, names: &[&str]) -> Stored<Option<TenantOauthClient>> {
         let (tenant, names) = (tenant.to_owned(), names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
-        self.database
+        self.0
             .read(move |connection| {
                 for name in &names {
                     if let Some(found) = find_current(connection, &tenant, name)? {
@@ -46,9 +47,9 @@ impl Store {
     }
 
     /// Returns a client by its id, also a replaced one.
-    pub async fn oauth_client_by_id(&self, id: &str) -> Stored<Option<TenantOauthClient>> {
+    pub async fn by_id(self, id: &str) -> Stored<Option<TenantOauthClient>> {
         let id = id.to_owned();
-        self.database
+        self.0
             .read(move |connection| {
                 connection.optional(&format!("SELECT {COLUMNS} FROM oauth_clients WHERE id = $1"), values![&id])
             })
@@ -56,9 +57,9 @@ impl Store {
     }
 
     /// Returns the clients of a tenant for new authorizations, in the order of their names.
-    pub async fn oauth_clients_of(&self, tenant: &str) -> Stored<Vec<TenantOauthClient>> {
+    pub async fn of(self, tenant: &str) -> Stored<Vec<TenantOauthClient>> {
         let tenant = tenant.to_owned();
-        self.database
+        self.0
             .read(move |connection| {
                 let sql = format!(
                     "SELECT {COLUMNS} FROM oauth_clients WHERE tenant = $1 AND replaced_at IS NULL ORDER BY name"
@@ -71,9 +72,9 @@ impl Store {
     /// Deletes the client of a tenant for a connector or a provider, with those that it has
     /// replaced. Returns the number of integrations that were connected with them, or `None` if
     /// there is no such client.
-    pub async fn delete_oauth_client(&self, tenant: &str, name: &str) -> Stored<Option<u64>> {
+    pub async fn delete(self, tenant: &str, name: &str) -> Stored<Option<u64>> {
         let (tenant, name, by) = (tenant.to_owned(), name.to_owned(), Acting::current());
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 lock(connection, &tenant, &name)?;
                 let integrations: u64 = connection.one(
@@ -94,8 +95,8 @@ impl Store {
     }
 
     /// Deletes replaced clients that no integration uses any more.
-    pub async fn sweep_oauth_clients(&self) -> Stored<u64> {
-        self.database
+    pub async fn sweep(self) -> Stored<u64> {
+        self.0
             .write(Durability::ProcessKill, |connection| {
                 connection.execute(
                     "DELETE FROM oauth_clients WHERE replaced_at <= now_ms() - $1

@@ -22,38 +22,38 @@ fn client(tenant: &str, name: &str, client_id: &str) -> NewOauthClient {
 }
 
 async fn current(store: &Store, tenant: &str, names: &[&str]) -> Option<String> {
-    store.oauth_client(tenant, names).await.unwrap().map(|found| found.client.client_id)
+    store.oauth_clients().get(tenant, names).await.unwrap().map(|found| found.client.client_id)
 }
 
 async fn a_client_is_set_changed_and_replaced(site: Site) {
     let store = &site.store;
     data_key(store, "dk_1").await;
     assert_eq!(current(store, "acme", &["calendar"]).await, None);
-    let first = store.set_oauth_client(client("acme", "calendar", "one")).await.unwrap();
+    let first = store.oauth_clients().set(client("acme", "calendar", "one")).await.unwrap();
     assert_eq!((first.client.clone(), first.integrations), (client("acme", "calendar", "one"), 0));
     let public = NewOauthClient { secret: None, scopes: None, ..client("acme", "calendar", "one") };
-    let changed = store.set_oauth_client(public.clone()).await.unwrap();
+    let changed = store.oauth_clients().set(public.clone()).await.unwrap();
     assert_eq!((changed.id, changed.client), (first.id.clone(), public));
-    let second = store.set_oauth_client(client("acme", "calendar", "two")).await.unwrap();
+    let second = store.oauth_clients().set(client("acme", "calendar", "two")).await.unwrap();
     assert_ne!(second.id, first.id);
-    assert_eq!(store.oauth_client_by_id(&first.id).await.unwrap().unwrap().client.client_id, "one");
-    assert_eq!(store.oauth_clients_of("acme").await.unwrap(), [second]);
+    assert_eq!(store.oauth_clients().by_id(&first.id).await.unwrap().unwrap().client.client_id, "one");
+    assert_eq!(store.oauth_clients().of("acme").await.unwrap(), [second]);
     assert_eq!(current(store, "other", &["calendar"]).await, None);
 }
 
 async fn the_first_name_with_a_client_wins(site: Site) {
     let store = &site.store;
     data_key(store, "dk_1").await;
-    store.set_oauth_client(client("acme", "shared", "provider")).await.unwrap();
+    store.oauth_clients().set(client("acme", "shared", "provider")).await.unwrap();
     assert_eq!(current(store, "acme", &["calendar", "shared"]).await.as_deref(), Some("provider"));
-    store.set_oauth_client(client("acme", "calendar", "connector")).await.unwrap();
+    store.oauth_clients().set(client("acme", "calendar", "connector")).await.unwrap();
     assert_eq!(current(store, "acme", &["calendar", "shared"]).await.as_deref(), Some("connector"));
 }
 
 async fn a_replaced_client_stays_for_its_integrations_until_it_is_deleted(site: Site) {
     let store = &site.store;
     data_key(store, "dk_1").await;
-    let first = store.set_oauth_client(client("acme", "calendar", "one")).await.unwrap();
+    let first = store.oauth_clients().set(client("acme", "calendar", "one")).await.unwrap();
     let connected = Connected {
         auth_type: AuthType::OAuth2,
         details: details(),
@@ -61,12 +61,13 @@ async fn a_replaced_client_stays_for_its_integrations_until_it_is_deleted(site: 
         oauth_client: Some(first.id.clone()),
         grant_type: None,
     };
-    let integration = store.connect_labelled_integration(&holder(), "ann", connected, Vec::new(), None).await.unwrap();
+    let integration =
+        store.integrations().connect_labelled(&holder(), "ann", connected, Vec::new(), None).await.unwrap();
     assert_eq!(integration.oauth_client, Some(first.id.clone()));
-    store.set_oauth_client(client("acme", "calendar", "two")).await.unwrap();
-    assert_eq!(store.sweep_oauth_clients().await.unwrap(), 0);
-    assert_eq!(store.oauth_client_by_id(&first.id).await.unwrap().unwrap().integrations, 1);
-    assert_eq!(store.delete_oauth_client("acme", "calendar").await.unwrap(), Some(1));
-    assert_eq!(store.oauth_client_by_id(&first.id).await.unwrap(), None);
-    assert_eq!(store.delete_oauth_client("acme", "calendar").await.unwrap(), None);
+    store.oauth_clients().set(client("acme", "calendar", "two")).await.unwrap();
+    assert_eq!(store.oauth_clients().sweep().await.unwrap(), 0);
+    assert_eq!(store.oauth_clients().by_id(&first.id).await.unwrap().unwrap().integrations, 1);
+    assert_eq!(store.oauth_clients().delete("acme", "calendar").await.unwrap(), Some(1));
+    assert_eq!(store.oauth_clients().by_id(&first.id).await.unwrap(), None);
+    assert_eq!(store.oauth_clients().delete("acme", "calendar").await.unwrap(), None);
 }

@@ -4,23 +4,24 @@ use database::connection::{Connection, Durability};
 use database::value::values;
 
 use super::{FoundGrant, PendingGrant};
+use crate::handles::PendingGrants;
 use crate::integrations::{note, upsert_integration};
 use crate::records::record;
-use crate::{Acting, AuditAction, Connected, Holder, Integration, NewDelivery, StateHash, Store, Stored};
+use crate::{Acting, AuditAction, Connected, Holder, Integration, NewDelivery, StateHash, Stored};
 
 /// The columns of a [`PendingGrant`], in the order in which they are read.
 const COLUMNS: &str = "hash, tenant, subject, connector, user_identifier, data_key, secret, expires_at";
 
-impl Store {
+impl PendingGrants<'_> {
     /// Stores a grant.
-    pub async fn save_grant(&self, grant: PendingGrant) -> Stored<()> {
-        self.database.write(Durability::PowerLoss, move |connection| insert_grant(connection, &grant)).await
+    pub async fn save(self, grant: PendingGrant) -> Stored<()> {
+        self.0.write(Durability::PowerLoss, move |connection| insert_grant(connection, &grant)).await
     }
 
     /// Looks up the grant that a holder wants to confirm.
-    pub async fn pending_grant(&self, holder: &Holder, user_identifier: &str, hash: &StateHash) -> Stored<FoundGrant> {
+    pub async fn get(self, holder: &Holder, user_identifier: &str, hash: &StateHash) -> Stored<FoundGrant> {
         let (holder, user_identifier, hash) = (holder.clone(), user_identifier.to_owned(), *hash);
-        self.database.read(move |connection| {
+        self.0.read(move |connection| {
             let found: Option<PendingGrant> = connection.optional(
                 &format!(
                     "SELECT {COLUMNS} FROM pending_grants
@@ -37,20 +38,20 @@ impl Store {
         .await
     }
 
-    /// Deletes a grant and stores its integration, as [`Store::connect_integration`] does. Returns
+    /// Deletes a grant and stores its integration, as `store.integrations().connect` does. Returns
     /// `None` and changes nothing if the grant no longer exists.
     ///
     /// # Errors
-    /// As [`Store::connect_integration`].
-    pub async fn confirm_grant(
-        &self,
+    /// As `store.integrations().connect`.
+    pub async fn confirm(
+        self,
         grant: PendingGrant,
         connected: Connected,
         deliveries: Vec<NewDelivery>,
         replaced: Option<PendingGrant>,
     ) -> Stored<Option<Integration>> {
         let by = Acting::current();
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let deleted = connection.execute("DELETE FROM pending_grants WHERE hash = $1", values![&grant.hash])?;
                 if deleted == 0 {
@@ -66,8 +67,8 @@ impl Store {
     }
 
     /// Returns grants that have expired, the oldest first.
-    pub async fn expired_grants(&self, limit: u32) -> Stored<Vec<PendingGrant>> {
-        self.database
+    pub async fn expired(self, limit: u32) -> Stored<Vec<PendingGrant>> {
+        self.0
             .read(move |connection| {
                 connection.all(
                     &format!(
@@ -80,9 +81,9 @@ impl Store {
     }
 
     /// Deletes a grant, if it is there.
-    pub async fn delete_grant(&self, hash: &StateHash) -> Stored<()> {
+    pub async fn delete(self, hash: &StateHash) -> Stored<()> {
         let hash = *hash;
-        self.database
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 connection.execute("DELETE FROM pending_grants WHERE hash = $1", values![&hash])?;
                 Ok(())

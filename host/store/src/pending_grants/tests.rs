@@ -21,7 +21,7 @@ async fn pending(site: &Site) -> PendingGrant {
         sealed: sealed("dk_1"),
         expires_at: site.store.database.now().await.unwrap() + Duration::from_secs(600),
     };
-    site.store.save_grant(grant.clone()).await.unwrap();
+    site.store.pending_grants().save(grant.clone()).await.unwrap();
     grant
 }
 
@@ -30,20 +30,20 @@ fn connected() -> Connected {
 }
 
 async fn look_up(site: &Site, holder: &Holder, user_identifier: &str) -> FoundGrant {
-    site.store.pending_grant(holder, user_identifier, &[7; 32]).await.unwrap()
+    site.store.pending_grants().get(holder, user_identifier, &[7; 32]).await.unwrap()
 }
 
 async fn a_grant_is_confirmed_once_and_becomes_an_integration(site: Site) {
     let grant = pending(&site).await;
     assert_eq!(look_up(&site, &holder(), "ann@example.com").await, FoundGrant::Pending(Box::new(grant.clone())));
-    assert!(site.store.integrations_of(&holder()).await.unwrap().is_empty());
+    assert!(site.store.integrations().of(&holder()).await.unwrap().is_empty());
     let other = site.open_again().await;
     let (one, two) = tokio::join!(
-        site.store.confirm_grant(grant.clone(), connected(), Vec::new(), None),
-        other.confirm_grant(grant.clone(), connected(), Vec::new(), None),
+        site.store.pending_grants().confirm(grant.clone(), connected(), Vec::new(), None),
+        other.pending_grants().confirm(grant.clone(), connected(), Vec::new(), None),
     );
     let confirmed: Vec<_> = [one.unwrap(), two.unwrap()].into_iter().flatten().collect();
-    assert_eq!(site.store.integrations_of(&holder()).await.unwrap(), confirmed);
+    assert_eq!(site.store.integrations().of(&holder()).await.unwrap(), confirmed);
     assert_eq!((confirmed.len(), confirmed[0].user_identifier.as_str()), (1, "ann@example.com"));
     assert_eq!(look_up(&site, &holder(), "ann@example.com").await, FoundGrant::Unknown);
 }
@@ -64,11 +64,11 @@ async fn a_grant_is_found_only_by_the_caller_that_began(site: Site) {
 
 async fn an_expired_grant_is_listed_and_cannot_be_confirmed(site: Site) {
     let grant = pending(&site).await;
-    assert!(site.store.expired_grants(10).await.unwrap().is_empty());
+    assert!(site.store.pending_grants().expired(10).await.unwrap().is_empty());
     site.execute("UPDATE pending_grants SET expires_at = expires_at - 600000").await;
     assert_eq!(look_up(&site, &holder(), "ann@example.com").await, FoundGrant::Unknown);
-    let expired = site.store.expired_grants(10).await.unwrap();
+    let expired = site.store.pending_grants().expired(10).await.unwrap();
     assert_eq!(expired.iter().map(|grant| grant.hash).collect::<Vec<_>>(), [grant.hash]);
-    site.store.delete_grant(&grant.hash).await.unwrap();
-    assert!(site.store.expired_grants(10).await.unwrap().is_empty());
+    site.store.pending_grants().delete(&grant.hash).await.unwrap();
+    assert!(site.store.pending_grants().expired(10).await.unwrap().is_empty());
 }

@@ -16,7 +16,7 @@ use crate::{
 #[tokio::test]
 async fn every_column_with_a_sealed_secret_is_known_to_rotations() {
     let site = Site::sqlite().await;
-    let referring = site.store.database.read(|connection| {
+    let referring = site.store.read(|connection| {
         connection.all::<(String, String)>(
             "SELECT tables.name, keys.\"from\" FROM sqlite_schema AS tables, pragma_foreign_key_list(tables.name) AS keys
              WHERE keys.\"table\" = 'data_keys' AND tables.name <> 'data_key_wraps' ORDER BY 1, 2",
@@ -38,7 +38,7 @@ async fn a_rotation_seals_secrets_of_several_tables_again(site: Site) {
     let (store, vault) = (&site.store, site.vault().await);
     let secret = vault.seal(&holder().secret_context("ann"), b"secret").await.unwrap();
     let details = Details { secret: Some(secret), ..details() };
-    store.connect_integration(&holder(), "ann", AuthType::OAuth2, details, Vec::new(), None).await.unwrap();
+    store.integrations().connect(&holder(), "ann", AuthType::OAuth2, details, Vec::new(), None).await.unwrap();
     let verifier = vault.seal(&holder().verifier_context(None), b"verifier").await.unwrap();
     let authorization = Authorization {
         hash: [7; 32],
@@ -56,9 +56,9 @@ async fn a_rotation_seals_secrets_of_several_tables_again(site: Site) {
         verifier: Some(verifier),
         expires_at: store.database.now().await.unwrap() + Duration::from_secs(600),
     };
-    store.save_authorization(authorization).await.unwrap();
+    store.authorizations().save(authorization).await.unwrap();
     let secret = vault.seal(&WebhookSecret::context("acme", "whs_1"), b"webhook secret").await.unwrap();
-    store.add_webhook_secret("acme", "whs_1", secret, Duration::ZERO).await.unwrap();
+    store.webhooks().add_secret("acme", "whs_1", secret, Duration::ZERO).await.unwrap();
     let delivery = NewDelivery {
         webhook_id: "msg_1".into(),
         tenant: "acme".into(),
@@ -72,22 +72,22 @@ async fn a_rotation_seals_secrets_of_several_tables_again(site: Site) {
         }),
         kept_for: Duration::ZERO,
     };
-    store.add_deliveries(vec![delivery]).await.unwrap();
+    store.webhooks().add_deliveries(vec![delivery]).await.unwrap();
 
     let master_key = site.place.settings.data_dir.join("master.key");
     let report = rotate(&master_key, store, RotationEnd::ForgetPrevious, &mut |_| {}).await.unwrap().unwrap();
     assert_eq!((report.resealed, report.unreadable, report.finished), (5, 0, true));
 
     let vault = site.vault().await;
-    let integration = store.integrations_of(&holder()).await.unwrap().pop().unwrap();
+    let integration = store.integrations().of(&holder()).await.unwrap().pop().unwrap();
     let secret = integration.details.secret.unwrap();
     let secret = vault.unseal(&holder().secret_context("ann"), &secret).await.unwrap();
     assert_eq!(secret.expose_secret(), b"secret");
-    let secret = store.webhook_secrets("acme").await.unwrap().pop().unwrap();
+    let secret = store.webhooks().secrets("acme").await.unwrap().pop().unwrap();
     let secret = vault.unseal(&WebhookSecret::context("acme", &secret.id), &secret.secret).await.unwrap();
     assert_eq!(secret.expose_secret(), b"webhook secret");
     let limits = ClaimLimits { of_receiver: 1, of_tenant: 1, of_claim: 1, bytes: 1000 };
-    let claimed = store.claim_deliveries(Duration::ZERO, limits).await.unwrap().pop().unwrap();
+    let claimed = store.webhooks().claim_deliveries(Duration::ZERO, limits).await.unwrap().pop().unwrap();
     let url = vault.unseal(&NewDelivery::url_context("acme", "msg_1"), &claimed.url).await.unwrap();
     assert_eq!(url.expose_secret(), b"url");
     let body = vault.unseal(&Payload::context("acme", "payload_1"), &claimed.payload.sealed).await.unwrap();
@@ -99,6 +99,6 @@ async fn a_secret_under_a_deleted_data_key_cannot_be_stored(site: Site) {
     data_key(store, "dk_1").await;
     site.execute("DELETE FROM data_keys").await;
     let details = Details { secret: Some(sealed("dk_1")), ..details() };
-    let late = store.connect_integration(&holder(), "ann", AuthType::OAuth2, details, Vec::new(), None).await;
+    let late = store.integrations().connect(&holder(), "ann", AuthType::OAuth2, details, Vec::new(), None).await;
     assert!(matches!(late, Err(StoreError::DataKeyInUse)), "{late:?}");
 }

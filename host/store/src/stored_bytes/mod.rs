@@ -42,24 +42,23 @@ impl Store {
 
     /// Returns what tenants have stored.
     pub async fn stored_bytes(&self) -> Stored<StoredBytes> {
-        self.database
-            .read(|connection| {
-                let of_all = |function: &str| {
-                    format!(
-                        "SELECT CAST(coalesce({function}(bytes), 0) AS BIGINT)
+        self.read(|connection| {
+            let of_all = |function: &str| {
+                format!(
+                    "SELECT CAST(coalesce({function}(bytes), 0) AS BIGINT)
                      FROM (SELECT sum(bytes) AS bytes FROM stored_bytes GROUP BY tenant) AS tenants"
-                    )
-                };
-                let mut one = |function: &str| connection.one::<i64>(&of_all(function), &[]).map(positive);
-                Ok(StoredBytes { total: one("sum")?, largest: one("max")? })
-            })
-            .await
+                )
+            };
+            let mut one = |function: &str| connection.one::<i64>(&of_all(function), &[]).map(positive);
+            Ok(StoredBytes { total: one("sum")?, largest: one("max")? })
+        })
+        .await
     }
 
     /// Adds up what sessions have counted, so that a tenant has few rows.
     pub async fn fold_stored_bytes(&self) -> Stored<()> {
         loop {
-            let folded = self.database.write(Durability::ProcessKill, |connection| fold(connection)).await?;
+            let folded = self.write(Durability::ProcessKill, |connection| fold(connection)).await?;
             if folded < BATCH as usize {
                 return Ok(());
             }

@@ -16,7 +16,7 @@ on_every_database!(
 const HOUR: Duration = Duration::from_secs(3600);
 
 async fn stored(store: &Store, tenant: &'static str) -> u64 {
-    store.database.read(move |connection| stored_by(connection, tenant)).await.unwrap()
+    store.read(move |connection| stored_by(connection, tenant)).await.unwrap()
 }
 
 fn job(tenant: &str) -> NewJob {
@@ -45,26 +45,26 @@ async fn what_is_stored_is_counted_until_it_is_deleted(site: Site) {
     let store = &site.store;
     data_key(store, "dk_1").await;
     let bytes = sealed("dk_1").bytes.len() as u64;
-    store.add_job(job("acme"), 10).await.unwrap();
+    store.jobs().add(job("acme"), 10).await.unwrap();
     assert_eq!(stored(store, "acme").await, 500 + bytes);
-    let taken = store.take_job("one", HOUR, FullShares::default()).await.unwrap().unwrap();
-    store.save_job_progress(&taken.id, taken.fence, sealed("dk_1")).await.unwrap();
+    let taken = store.jobs().take("one", HOUR, FullShares::default()).await.unwrap().unwrap();
+    store.jobs().save_progress(&taken.id, taken.fence, sealed("dk_1")).await.unwrap();
     assert_eq!(stored(store, "acme").await, 500 + 2 * bytes);
-    store.save_job_progress(&taken.id, taken.fence, sealed("dk_1")).await.unwrap();
+    store.jobs().save_progress(&taken.id, taken.fence, sealed("dk_1")).await.unwrap();
     assert_eq!(stored(store, "acme").await, 500 + 2 * bytes, "a value that is replaced counts once");
     site.execute("DELETE FROM jobs").await;
     assert_eq!(stored(store, "acme").await, 0);
 
     let kept = call("acme", "k");
-    assert!(matches!(store.begin_idempotent(&kept, HOUR, HOUR).await.unwrap(), KeyState::New(_)));
-    store.end_idempotent(&kept.id, Some(sealed("dk_1"))).await.unwrap();
+    assert!(matches!(store.idempotency().begin(&kept, HOUR, HOUR).await.unwrap(), KeyState::New(_)));
+    store.idempotency().end(&kept.id, Some(sealed("dk_1"))).await.unwrap();
     assert_eq!(stored(store, "acme").await, 300 + bytes);
     site.execute("DELETE FROM idempotency_keys").await;
     assert_eq!(stored(store, "acme").await, 0);
 
     // The audit keeps what a pair of changes leaves.
-    store.add_tool_set(set("acme", "reports")).await.unwrap();
-    store.delete_tool_set("acme", "reports").await.unwrap();
+    store.tool_sets().add(set("acme", "reports")).await.unwrap();
+    store.tool_sets().delete("acme", "reports").await.unwrap();
     let of_pair = stored(store, "acme").await;
     assert!(of_pair >= 400, "{of_pair}");
     assert_eq!(store.stored_bytes().await.unwrap(), StoredBytes { total: of_pair, largest: of_pair });
@@ -75,11 +75,11 @@ async fn a_value_of_a_connector_without_accounts_counts_for_its_tenant(site: Sit
     let (store, vault) = (&site.store, site.vault().await);
     let scope = StorageScope { connector: "calendar".into(), partition: "acme".into() };
     for value in [vec![1; 10], vec![1; 1000]] {
-        store.storage_set(&vault, &scope, "key", value, None).await.unwrap();
+        store.storage().set(&vault, &scope, "key", value, None).await.unwrap();
     }
     let with_value = stored(store, "acme").await;
     assert!((1200..1300).contains(&with_value), "{with_value}");
-    store.storage_delete(&scope, "key").await.unwrap();
+    store.storage().delete(&scope, "key").await.unwrap();
     assert_eq!(stored(store, "acme").await, 0);
 }
 
@@ -88,17 +88,17 @@ async fn a_tenant_over_its_quota_stores_nothing_more_and_others_do(site: Site) {
     let store = &site.store.clone().with_quota(1500);
     data_key(store, "dk_2").await;
     let scope = |tenant: &str| StorageScope { connector: "calendar".into(), partition: tenant.into() };
-    store.storage_set(&vault, &scope("acme"), "key", vec![1; 2000], None).await.unwrap();
+    store.storage().set(&vault, &scope("acme"), "key", vec![1; 2000], None).await.unwrap();
     let is_full = |result: Stored<()>| matches!(result, Err(StoreError::TenantFull { limit: 1500 }));
-    assert!(is_full(store.add_job(NewJob { values: vec![], ..job("acme") }, 10).await));
-    assert!(is_full(store.begin_idempotent(&call("acme", "k"), HOUR, HOUR).await.map(drop)));
-    assert!(is_full(store.add_tool_set(set("acme", "reports")).await.map(drop)));
-    let more = store.storage_set(&vault, &scope("acme"), "more", vec![1], None).await;
+    assert!(is_full(store.jobs().add(NewJob { values: vec![], ..job("acme") }, 10).await));
+    assert!(is_full(store.idempotency().begin(&call("acme", "k"), HOUR, HOUR).await.map(drop)));
+    assert!(is_full(store.tool_sets().add(set("acme", "reports")).await.map(drop)));
+    let more = store.storage().set(&vault, &scope("acme"), "more", vec![1], None).await;
     assert!(matches!(more, Err(crate::StorageError::Full)), "{more:?}");
-    store.storage_set(&vault, &scope("other"), "key", vec![1], None).await.unwrap();
-    store.add_tool_set(set("other", "reports")).await.unwrap();
-    store.storage_delete(&scope("acme"), "key").await.unwrap();
-    store.add_tool_set(set("acme", "reports")).await.unwrap();
+    store.storage().set(&vault, &scope("other"), "key", vec![1], None).await.unwrap();
+    store.tool_sets().add(set("other", "reports")).await.unwrap();
+    store.storage().delete(&scope("acme"), "key").await.unwrap();
+    store.tool_sets().add(set("acme", "reports")).await.unwrap();
 }
 
 async fn parts_of_sessions_are_added_up(site: Site) {

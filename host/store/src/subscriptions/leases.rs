@@ -12,8 +12,9 @@ use database::value::{Value, values};
 use vault::Vault;
 
 use super::types::{Blocked, ReadEvents, Route, Subscription, SubscriptionStep};
+use crate::Stored;
+use crate::handles::Subscriptions;
 use crate::triggers::{insert_events, settle};
-use crate::{Store, Stored};
 
 /// The columns of a [`Subscription`], in the order in which they are read.
 pub(super) const COLUMNS: &str = "id, tenant, subject, connector, user_identifier, inbox, address, data_key, secret,
@@ -21,13 +22,12 @@ pub(super) const COLUMNS: &str = "id, tenant, subject, connector, user_identifie
     failed_renewals, failed_reads, empty_reads, reason, blocked, rung, shakes_hands AND COALESCE(leased_until, 0) > now_ms(), is_identified,
     NOT EXISTS (SELECT 1 FROM triggers WHERE subscription = subscriptions.id), fence, now_ms()";
 
-impl Store {
+impl Subscriptions<'_> {
     /// Takes the leases of subscriptions that are due, for the time `life`. Tenants take turns.
-    pub async fn take_subscriptions(&self, life: Duration, limit: u32) -> Stored<Vec<Subscription>> {
-        let health = Arc::clone(self.database.health());
+    pub async fn take(self, life: Duration, limit: u32) -> Stored<Vec<Subscription>> {
+        let health = Arc::clone(self.0.database.health());
         // An idle gateway looks often, and must not hold the write lock.
-        let due: Vec<String> = self.database
-            .read(move |connection| {
+        let due: Vec<String> = self.0.read(move |connection| {
                 let due: Vec<(String, i64, Option<i64>)> = connection.all(
                     "SELECT id, fence, leased_until FROM (
                          SELECT id, fence, leased_until, due_at, row_number() OVER (PARTITION BY tenant ORDER BY due_at, id) AS turn
@@ -44,7 +44,7 @@ impl Store {
         if due.is_empty() {
             return Ok(Vec::new());
         }
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let mut taken = Vec::with_capacity(due.len());
                 for id in &due {
@@ -56,15 +56,15 @@ impl Store {
     }
 
     /// Takes the lease of a subscription, also if it is not due. `None` if another gateway has it.
-    pub async fn take_subscription(&self, id: &str, life: Duration) -> Stored<Option<Subscription>> {
+    pub async fn take_one(self, id: &str, life: Duration) -> Stored<Option<Subscription>> {
         let id = id.to_owned();
-        self.database.write(Durability::PowerLoss, move |connection| take(connection, &id, life, "")).await
+        self.0.write(Durability::PowerLoss, move |connection| take(connection, &id, life, "")).await
     }
 
     /// Returns a subscription.
-    pub async fn subscription(&self, id: &str) -> Stored<Option<Subscription>> {
+    pub async fn get(self, id: &str) -> Stored<Option<Subscription>> {
         let id = id.to_owned();
-        self.database
+        self.0
             .read(move |connection| {
                 connection.optional(&format!("SELECT {COLUMNS} FROM subscriptions WHERE id = $1"), values![&id])
             })
@@ -72,9 +72,9 @@ impl Store {
     }
 
     /// Lets the service prove, while the lease lasts, that the address is the gateway's.
-    pub async fn begin_handshake(&self, id: &str, fence: i64) -> Stored<bool> {
+    pub async fn begin_handshake(self, id: &str, fence: i64) -> Stored<bool> {
         let id = id.to_owned();
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let begun = connection.execute(
                     "UPDATE subscriptions SET shakes_hands = $1 WHERE id = $2 AND fence = $3",
@@ -93,15 +93,15 @@ impl Store {
     /// Fails with [`StoreError::TenantFull`] if the tenant stores too much and there are events, or
     /// if the database does not answer.
     pub async fn store_read(
-        &self,
+        self,
         vault: &Vault,
         of: &Subscription,
         read: ReadEvents,
         life: Duration,
     ) -> Stored<Option<u64>> {
         let (id, tenant, fence) = (of.id.clone(), of.tenant.clone(), of.fence);
-        let (vault, quota) = (vault.clone(), self.quota);
-        self.database.write(Durability::PowerLoss, move |connection| {
+        let (vault, quota) = (vault.clone(), self.0.quota);
+        self.0.write(Durability::PowerLoss, move |connection| {
             let ReadEvents { cursor, events } = read;
             if !events.is_empty() {
                 quota.check(connection, &tenant)?;
@@ -124,9 +124,9 @@ impl Store {
     /// with: if the service has notified the gateway since, the next step is due now. Returns the
     /// subscription as it is then, or `None` if another gateway has taken the lease since; nothing
     /// is stored then.
-    pub async fn end_step(&self, of: &Subscription, step: SubscriptionStep) -> Stored<Option<Subscription>> {
+    pub async fn end_step(self, of: &Subscription, step: SubscriptionStep) -> Stored<Option<Subscription>> {
         let (id, fence, rung) = (of.id.clone(), of.fence, of.rung);
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let settled = step.settled.clone();
                 let (changes, values) = changes_of(step, &id, fence, rung);
@@ -143,9 +143,9 @@ impl Store {
     }
 
     /// Gives the lease back, and leaves the time of the next step as it is.
-    pub async fn release_subscription(&self, id: &str, fence: i64) -> Stored<()> {
+    pub async fn release(self, id: &str, fence: i64) -> Stored<()> {
         let id = id.to_owned();
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 connection.execute(
                     "UPDATE subscriptions SET leased_until = NULL WHERE id = $1 AND fence = $2",
@@ -157,9 +157,9 @@ impl Store {
     }
 
     /// Deletes a subscription without triggers, with the fence of its lease.
-    pub async fn delete_subscription(&self, id: &str, fence: i64) -> Stored<bool> {
+    pub async fn delete(self, id: &str, fence: i64) -> Stored<bool> {
         let id = id.to_owned();
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let deleted = connection.execute(
                     "DELETE FROM subscriptions WHERE id = $1 AND fence = $2
@@ -173,9 +173,9 @@ impl Store {
 
     /// Makes work due on subscriptions that services know under another URL of the gateway. Returns
     /// their number.
-    pub async fn wake_moved_subscriptions(&self, base: &str) -> Stored<u64> {
+    pub async fn wake_moved(self, base: &str) -> Stored<u64> {
         let base = base.to_owned();
-        self.database.write(Durability::PowerLoss, move |connection| {
+        self.0.write(Durability::PowerLoss, move |connection| {
             connection.execute(
                 "UPDATE subscriptions SET due_at = now_ms() WHERE base IS NOT NULL AND base <> $1 AND due_at > now_ms()",
                 values![&base],
@@ -185,9 +185,9 @@ impl Store {
     }
 
     /// Makes work on a subscription due now. `remake` lets the service be asked for another one.
-    pub async fn wake_subscription(&self, id: &str, remake: bool) -> Stored<bool> {
+    pub async fn wake(self, id: &str, remake: bool) -> Stored<bool> {
         let id = id.to_owned();
-        self.database.write(Durability::PowerLoss, move |connection| {
+        self.0.write(Durability::PowerLoss, move |connection| {
             let change = if remake { "renew_at = now_ms(), standing = 'new', blocked = NULL," } else { "" };
             let found = connection.execute(
                 &format!(

@@ -6,14 +6,15 @@ use vault::Vault;
 
 use super::leases::COLUMNS;
 use super::types::{PushedEvents, Route, StoredPush, Subscription};
+use crate::Stored;
+use crate::handles::Subscriptions;
 use crate::triggers::{NewEvent, insert_told_events, is_known};
-use crate::{Store, Stored};
 
-impl Store {
+impl Subscriptions<'_> {
     /// Returns the subscription with an address.
-    pub async fn subscription_at(&self, address: &str) -> Stored<Option<Subscription>> {
+    pub async fn at(self, address: &str) -> Stored<Option<Subscription>> {
         let address = address.to_owned();
-        self.database
+        self.0
             .read(move |connection| {
                 connection
                     .optional(&format!("SELECT {COLUMNS} FROM subscriptions WHERE address = $1"), values![&address])
@@ -23,8 +24,8 @@ impl Store {
 
     /// Returns the subscriptions of an account at an inbox of an application. `tenant` is empty for
     /// those of all tenants.
-    pub async fn subscriptions_on_route(
-        &self,
+    pub async fn on_route(
+        self,
         connector: &str,
         inbox: &str,
         tenant: &str,
@@ -32,7 +33,7 @@ impl Store {
     ) -> Stored<Vec<Subscription>> {
         let [connector, inbox, tenant] = [connector, inbox, tenant].map(str::to_owned);
         let Route(route) = route.clone();
-        self.database
+        self.0
             .read(move |connection| {
                 connection.all(
                     &format!(
@@ -49,9 +50,9 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer. Nothing is stored then.
-    pub async fn store_pushed(&self, vault: &Vault, pushed: PushedEvents) -> Stored<StoredPush> {
-        let (vault, quota) = (vault.clone(), self.quota);
-        self.database
+    pub async fn store_pushed(self, vault: &Vault, pushed: PushedEvents) -> Stored<StoredPush> {
+        let (vault, quota) = (vault.clone(), self.0.quota);
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let PushedEvents { events, max_pending, mut about, mut renewed_now, shared, inbox } = pushed;
                 let is_shared_before = shared.is_some() && are_known(connection, &events)?;

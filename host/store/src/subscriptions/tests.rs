@@ -28,7 +28,7 @@ fn idle() -> SubscriptionStep {
 }
 
 async fn take(site: &Site) -> Vec<Subscription> {
-    site.store.take_subscriptions(LONG, 10).await.unwrap()
+    site.store.subscriptions().take(LONG, 10).await.unwrap()
 }
 
 async fn a_subscription_that_is_due_is_taken_once(site: Site) {
@@ -36,10 +36,10 @@ async fn a_subscription_that_is_due_is_taken_once(site: Site) {
     let taken = take(&site).await;
     assert_eq!((taken.len(), &taken[0].id, taken[0].fence, taken[0].standing), (1, &id, 1, Standing::New));
     assert_eq!(take(&site).await, []);
-    assert_eq!(site.store.take_subscription(&id, LONG).await.unwrap(), None);
-    assert!(site.store.end_step(&taken[0], idle()).await.unwrap().is_some());
+    assert_eq!(site.store.subscriptions().take_one(&id, LONG).await.unwrap(), None);
+    assert!(site.store.subscriptions().end_step(&taken[0], idle()).await.unwrap().is_some());
     assert_eq!(take(&site).await, [], "the next step is due in an hour");
-    assert_eq!(site.store.take_subscription(&id, LONG).await.unwrap().unwrap().fence, 2);
+    assert_eq!(site.store.subscriptions().take_one(&id, LONG).await.unwrap().unwrap().fence, 2);
 }
 
 async fn tenants_take_turns(site: Site) {
@@ -47,7 +47,7 @@ async fn tenants_take_turns(site: Site) {
         add(&site.store, "acme", covers).await;
     }
     add(&site.store, "globex", "a").await;
-    let taken = site.store.take_subscriptions(LONG, 2).await.unwrap();
+    let taken = site.store.subscriptions().take(LONG, 2).await.unwrap();
     let mut tenants: Vec<&str> = taken.iter().map(|taken| taken.tenant.as_str()).collect();
     tenants.sort_unstable();
     assert_eq!(tenants, ["acme", "globex"]);
@@ -58,14 +58,14 @@ async fn a_gateway_that_lost_the_lease_stores_nothing(site: Site) {
     vault.know_newest_key().await.unwrap();
     let (trigger, id) = add(store, "acme", "a").await;
     let key = key(store).await;
-    let slow = store.take_subscription(&id, Duration::ZERO).await.unwrap().unwrap();
-    let next = store.take_subscription(&id, LONG).await.unwrap().unwrap();
+    let slow = store.subscriptions().take_one(&id, Duration::ZERO).await.unwrap().unwrap();
+    let next = store.subscriptions().take_one(&id, LONG).await.unwrap().unwrap();
     let read = || ReadEvents { cursor: sealed(&key), events: vec![event(&trigger, "acme", "x")] };
-    assert_eq!(store.store_read(&vault, &slow, read(), LONG).await.unwrap(), None);
-    assert_eq!(store.end_step(&slow, idle()).await.unwrap(), None);
-    assert!(!store.delete_subscription(&id, slow.fence).await.unwrap());
-    assert_eq!(store.events_of(&trigger, 0, 9).await.unwrap().0, []);
-    assert_eq!(store.store_read(&vault, &next, read(), LONG).await.unwrap(), Some(1));
+    assert_eq!(store.subscriptions().store_read(&vault, &slow, read(), LONG).await.unwrap(), None);
+    assert_eq!(store.subscriptions().end_step(&slow, idle()).await.unwrap(), None);
+    assert!(!store.subscriptions().delete(&id, slow.fence).await.unwrap());
+    assert_eq!(store.events().of(&trigger, 0, 9).await.unwrap().0, []);
+    assert_eq!(store.subscriptions().store_read(&vault, &next, read(), LONG).await.unwrap(), Some(1));
 }
 
 async fn a_notification_during_a_step_makes_the_next_one_due(site: Site) {
@@ -73,15 +73,15 @@ async fn a_notification_during_a_step_makes_the_next_one_due(site: Site) {
     let (_, id) = add(store, "acme", "a").await;
     let taken = take(&site).await.remove(0);
     let pushed = PushedEvents { about: vec![(id.clone(), true)], ..PushedEvents::default() };
-    store.store_pushed(&vault, pushed).await.unwrap();
-    assert!(store.end_step(&taken, idle()).await.unwrap().is_some());
+    store.subscriptions().store_pushed(&vault, pushed).await.unwrap();
+    assert!(store.subscriptions().end_step(&taken, idle()).await.unwrap().is_some());
     let again = take(&site).await.remove(0);
     assert!(again.last_push_at.is_some());
     assert!(again.read_at.is_some_and(|at| at <= again.now), "the step has not read what it is about");
-    assert!(store.end_step(&again, idle()).await.unwrap().is_some());
+    assert!(store.subscriptions().end_step(&again, idle()).await.unwrap().is_some());
     assert_eq!(take(&site).await, []);
     let pushed = PushedEvents { about: vec![(id, false)], ..PushedEvents::default() };
-    store.store_pushed(&vault, pushed).await.unwrap();
+    store.subscriptions().store_pushed(&vault, pushed).await.unwrap();
     assert_eq!(take(&site).await, [], "there is nothing to read");
 }
 
@@ -98,15 +98,15 @@ async fn a_step_keeps_what_it_has_found(site: Site) {
         read_in: Some(Duration::ZERO),
         ..idle()
     };
-    assert!(store.end_step(&taken, step).await.unwrap().is_some());
+    assert!(store.subscriptions().end_step(&taken, step).await.unwrap().is_some());
     let again = take(&site).await.remove(0);
     assert_eq!((again.standing, again.kinds.as_str()), (Standing::Active, r#"["issues"]"#));
     assert_eq!((again.failed_renewals, again.failed_reads, again.reason.as_deref()), (0, 1, Some("no")));
     let life = again.expires_at.unwrap().duration_since(again.now).unwrap();
     assert!(life > HOUR - LONG && life <= HOUR, "{life:?}");
     let blocked = SubscriptionStep { blocked: Some(Blocked::User), renewed: Some(false), read: Some(true), ..idle() };
-    assert!(store.end_step(&again, blocked).await.unwrap().is_some());
-    let last = store.subscription(&id).await.unwrap().unwrap();
+    assert!(store.subscriptions().end_step(&again, blocked).await.unwrap().is_some());
+    let last = store.subscriptions().get(&id).await.unwrap().unwrap();
     assert_eq!((last.blocked, last.failed_renewals, last.failed_reads), (Some(Blocked::User), 1, 0));
     assert!(last.last_read_at.is_some() && last.reason.is_none());
 }
@@ -114,17 +114,17 @@ async fn a_step_keeps_what_it_has_found(site: Site) {
 async fn a_handshake_is_expected_only_while_a_gateway_works_on_the_subscription(site: Site) {
     let store = &site.store;
     let (_, id) = add(store, "acme", "a").await;
-    let taken = store.take_subscription(&id, LONG).await.unwrap().unwrap();
+    let taken = store.subscriptions().take_one(&id, LONG).await.unwrap().unwrap();
     let address = taken.address.clone().unwrap();
-    let is_waiting = || async { store.subscription_at(&address).await.unwrap().unwrap().shakes_hands };
+    let is_waiting = || async { store.subscriptions().at(&address).await.unwrap().unwrap().shakes_hands };
     assert!(!is_waiting().await);
-    assert!(store.begin_handshake(&id, taken.fence).await.unwrap());
+    assert!(store.subscriptions().begin_handshake(&id, taken.fence).await.unwrap());
     assert!(is_waiting().await);
-    assert!(store.end_step(&taken, idle()).await.unwrap().is_some());
+    assert!(store.subscriptions().end_step(&taken, idle()).await.unwrap().is_some());
     assert!(!is_waiting().await);
-    assert!(!store.begin_handshake(&id, taken.fence - 1).await.unwrap());
-    let short = store.take_subscription(&id, Duration::ZERO).await.unwrap().unwrap();
-    assert!(store.begin_handshake(&id, short.fence).await.unwrap());
+    assert!(!store.subscriptions().begin_handshake(&id, taken.fence - 1).await.unwrap());
+    let short = store.subscriptions().take_one(&id, Duration::ZERO).await.unwrap().unwrap();
+    assert!(store.subscriptions().begin_handshake(&id, short.fence).await.unwrap());
     assert!(!is_waiting().await, "the lease has ended");
 }
 
@@ -134,10 +134,10 @@ async fn an_account_is_found_by_its_route(site: Site) {
     let route = Route::of(&["T1".into(), "U1".into()]);
     for tenant in ["acme", "globex"] {
         let subscription = NewSubscription { address: None, route: Some(route.clone()), ..subscription("a", &key) };
-        store.add_trigger(trigger(tenant, &key), Some(subscription), 9).await.unwrap();
+        store.triggers().add(trigger(tenant, &key), Some(subscription), 9).await.unwrap();
     }
     let found = |tenant: &'static str, route: Route| async move {
-        let found = store.subscriptions_on_route("code", "hook", tenant, &route).await.unwrap();
+        let found = store.subscriptions().on_route("code", "hook", tenant, &route).await.unwrap();
         let mut tenants: Vec<String> = found.into_iter().map(|found| found.tenant).collect();
         tenants.sort_unstable();
         tenants
@@ -150,11 +150,11 @@ async fn an_account_is_found_by_its_route(site: Site) {
 async fn a_subscription_with_a_trigger_is_not_deleted(site: Site) {
     let store = &site.store;
     let (trigger, id) = add(store, "acme", "a").await;
-    let taken = store.take_subscription(&id, LONG).await.unwrap().unwrap();
-    assert!(!store.delete_subscription(&id, taken.fence).await.unwrap());
-    store.remove_trigger(&trigger).await.unwrap();
-    assert!(store.delete_subscription(&id, taken.fence).await.unwrap());
-    assert_eq!(store.subscription(&id).await.unwrap(), None);
+    let taken = store.subscriptions().take_one(&id, LONG).await.unwrap().unwrap();
+    assert!(!store.subscriptions().delete(&id, taken.fence).await.unwrap());
+    store.triggers().remove(&trigger).await.unwrap();
+    assert!(store.subscriptions().delete(&id, taken.fence).await.unwrap());
+    assert_eq!(store.subscriptions().get(&id).await.unwrap(), None);
 }
 
 async fn a_step_leaves_a_subscription_to_the_caller_that_deletes_its_last_trigger(site: Site) {
@@ -163,11 +163,11 @@ async fn a_step_leaves_a_subscription_to_the_caller_that_deletes_its_last_trigge
     let step = take(&site).await.remove(0);
     assert!(!step.is_unused);
     // The caller that deletes another trigger of the subscription has woken it.
-    store.wake_subscription(&id, false).await.unwrap();
-    store.remove_trigger(&trigger).await.unwrap();
-    store.release_subscription(&id, step.fence).await.unwrap();
+    store.subscriptions().wake(&id, false).await.unwrap();
+    store.triggers().remove(&trigger).await.unwrap();
+    store.subscriptions().release(&id, step.fence).await.unwrap();
     assert_eq!(take(&site).await, [], "no other gateway ends it now");
-    assert!(store.take_subscription(&id, LONG).await.unwrap().unwrap().is_unused);
+    assert!(store.subscriptions().take_one(&id, LONG).await.unwrap().unwrap().is_unused);
 }
 
 async fn events_and_the_cursor_behind_them_are_stored_together(site: Site) {
@@ -175,16 +175,16 @@ async fn events_and_the_cursor_behind_them_are_stored_together(site: Site) {
     vault.know_newest_key().await.unwrap();
     let (trigger, id) = add(store, "acme", "a").await;
     let key = key(store).await;
-    let taken = store.take_subscription(&id, LONG).await.unwrap().unwrap();
+    let taken = store.subscriptions().take_one(&id, LONG).await.unwrap().unwrap();
     let events = vec![event(&trigger, "acme", "x"), event(&trigger, "acme", "y")];
     let read = ReadEvents { cursor: sealed(&key), events };
-    assert_eq!(store.store_read(&vault, &taken, read, LONG).await.unwrap(), Some(2));
-    let after = store.subscription(&id).await.unwrap().unwrap();
+    assert_eq!(store.subscriptions().store_read(&vault, &taken, read, LONG).await.unwrap(), Some(2));
+    let after = store.subscriptions().get(&id).await.unwrap().unwrap();
     assert_eq!((after.cursor, after.fence), (Some(sealed(&key)), taken.fence));
     assert!(after.last_read_at.is_some());
     let damaged = ReadEvents { cursor: sealed("dk_unknown"), events: vec![event(&trigger, "acme", "z")] };
-    assert!(store.store_read(&vault, &taken, damaged, LONG).await.is_err());
-    assert_eq!(store.events_of(&trigger, 0, 9).await.unwrap().0.len(), 2, "neither is stored");
+    assert!(store.subscriptions().store_read(&vault, &taken, damaged, LONG).await.is_err());
+    assert_eq!(store.events().of(&trigger, 0, 9).await.unwrap().0.len(), 2, "neither is stored");
 }
 
 async fn another_account_under_the_name_gets_nothing_of_the_former_one(site: Site) {
@@ -197,7 +197,7 @@ async fn another_account_under_the_name_gets_nothing_of_the_former_one(site: Sit
     };
     let holder = crate::testing::holder();
     let connect = |id: &'static str| {
-        store.connect_integration(&holder, "ann", crate::AuthType::OAuth2, account(id), Vec::new(), None)
+        store.integrations().connect(&holder, "ann", crate::AuthType::OAuth2, account(id), Vec::new(), None)
     };
     connect("one").await.unwrap();
     let route = Route::of(&["one".into()]);
@@ -207,23 +207,23 @@ async fn another_account_under_the_name_gets_nothing_of_the_former_one(site: Sit
         ..new
     };
     let new = NewSubscription { address: None, route: Some(route.clone()), ..subscription("a", &key) };
-    let id = store.add_trigger(of(trigger("acme", &key)), Some(new), 9).await.unwrap().unwrap();
-    let taken = store.take_subscription(&id, LONG).await.unwrap().unwrap();
+    let id = store.triggers().add(of(trigger("acme", &key)), Some(new), 9).await.unwrap().unwrap();
+    let taken = store.subscriptions().take_one(&id, LONG).await.unwrap().unwrap();
     let read = ReadEvents { cursor: sealed(&key), events: vec![] };
-    store.store_read(&vault, &taken, read, LONG).await.unwrap();
+    store.subscriptions().store_read(&vault, &taken, read, LONG).await.unwrap();
     let step = SubscriptionStep { standing: Some((Standing::Active, "[]".into(), None)), ..idle() };
-    assert!(store.end_step(&taken, step).await.unwrap().is_some());
+    assert!(store.subscriptions().end_step(&taken, step).await.unwrap().is_some());
 
     connect("one").await.unwrap();
-    assert!(store.subscription(&id).await.unwrap().unwrap().is_identified, "it is the same account");
+    assert!(store.subscriptions().get(&id).await.unwrap().unwrap().is_identified, "it is the same account");
     connect("other").await.unwrap();
-    assert_eq!(store.subscriptions_on_route("calendar", "hook", "", &route).await.unwrap(), []);
+    assert_eq!(store.subscriptions().on_route("calendar", "hook", "", &route).await.unwrap(), []);
     let taken = take(&site).await.remove(0);
     assert_eq!((taken.is_identified, taken.standing, taken.cursor.clone()), (false, Standing::New, None));
     let other = Route::of(&["other".into()]);
     let step = SubscriptionStep { identified: Some(Some(other.clone())), ..idle() };
-    assert!(store.end_step(&taken, step).await.unwrap().is_some());
-    let found = store.subscriptions_on_route("calendar", "hook", "", &other).await.unwrap();
+    assert!(store.subscriptions().end_step(&taken, step).await.unwrap().is_some());
+    let found = store.subscriptions().on_route("calendar", "hook", "", &other).await.unwrap();
     assert!(found.len() == 1 && found[0].is_identified);
 }
 
@@ -235,13 +235,17 @@ async fn reads_that_find_nothing_are_counted_until_an_event_or_a_notification(si
     let taken = take(&site).await.remove(0);
     let read = async |occurrences: &[&str]| {
         let events = occurrences.iter().map(|occurrence| event(&trigger_id, "acme", occurrence)).collect();
-        store.store_read(&vault, &taken, ReadEvents { cursor: sealed(&key), events }, LONG).await.unwrap();
-        store.subscription(&id).await.unwrap().unwrap().empty_reads
+        store
+            .subscriptions()
+            .store_read(&vault, &taken, ReadEvents { cursor: sealed(&key), events }, LONG)
+            .await
+            .unwrap();
+        store.subscriptions().get(&id).await.unwrap().unwrap().empty_reads
     };
     assert_eq!([read(&[]).await, read(&[]).await, read(&["x"]).await, read(&[]).await], [1, 2, 0, 1]);
     let pushed = PushedEvents { about: vec![(id.clone(), false)], ..PushedEvents::default() };
-    store.store_pushed(&vault, pushed).await.unwrap();
+    store.subscriptions().store_pushed(&vault, pushed).await.unwrap();
     assert_eq!(read(&[]).await, 1);
-    store.add_trigger(trigger("acme", &key), Some(subscription("a", &key)), 100).await.unwrap();
+    store.triggers().add(trigger("acme", &key), Some(subscription("a", &key)), 100).await.unwrap();
     assert_eq!(read(&[]).await, 1, "the new trigger does not wait for long");
 }

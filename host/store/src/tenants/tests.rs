@@ -11,7 +11,7 @@ async fn tenants_are_listed_in_pages_with_what_they_have(site: Site) {
     assert_eq!(store.tenants("", 10).await.unwrap(), []);
     for (tenant, user) in [("acme", "a"), ("acme", "b"), ("zoo", "a")] {
         let holder = Holder { tenant: tenant.into(), ..holder() };
-        store.connect_integration(&holder, user, AuthType::OAuth2, details(), Vec::new(), None).await.unwrap();
+        store.integrations().connect(&holder, user, AuthType::OAuth2, details(), Vec::new(), None).await.unwrap();
     }
     let client = NewOauthClient {
         tenant: "middle".into(),
@@ -21,7 +21,7 @@ async fn tenants_are_listed_in_pages_with_what_they_have(site: Site) {
         scopes: None,
         redirect_url: None,
     };
-    store.set_oauth_client(client).await.unwrap();
+    store.oauth_clients().set(client).await.unwrap();
     let tenant = |name: &str, integrations, oauth_clients| Tenant {
         name: name.into(),
         keys: 0,

@@ -5,22 +5,23 @@ use database::value::values;
 
 use super::{NewToolSet, StoredToolSet};
 use crate::audit::{self, Acting, AuditAction};
-use crate::{Store, StoreError, Stored};
+use crate::handles::ToolSets;
+use crate::{StoreError, Stored};
 
 /// Tool sets of one tenant. Without the limit, one tenant could fill the database.
 const MAX_SETS: u64 = 1_000;
 
 const COLUMNS: &str = "name, definition, created_by, created_at";
 
-impl Store {
+impl ToolSets<'_> {
     /// Adds a tool set, and returns it.
     ///
     /// # Errors
     /// Fails with [`StoreError::Duplicate`] if the tenant has one of this name, with
     /// [`StoreError::TooManyToolSets`] if it has too many, or if the database does not answer.
-    pub async fn add_tool_set(&self, new: NewToolSet) -> Stored<StoredToolSet> {
-        let (by, quota) = (Acting::current(), self.quota);
-        self.database
+    pub async fn add(self, new: NewToolSet) -> Stored<StoredToolSet> {
+        let (by, quota) = (Acting::current(), self.0.quota);
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 quota.check(connection, &new.tenant)?;
                 let known: u64 =
@@ -43,16 +44,16 @@ impl Store {
     }
 
     /// Returns the tool set of a tenant with this name.
-    pub async fn tool_set(&self, tenant: &str, name: &str) -> Stored<Option<StoredToolSet>> {
+    pub async fn get(self, tenant: &str, name: &str) -> Stored<Option<StoredToolSet>> {
         let [tenant, name] = [tenant, name].map(str::to_owned);
-        self.database.read(move |connection| find(connection, &tenant, &name)).await
+        self.0.read(move |connection| find(connection, &tenant, &name)).await
     }
 
     /// Returns a page of the tool sets of a tenant in the order of their names, after the name
     /// `after`.
-    pub async fn tool_sets(&self, tenant: &str, after: &str, limit: u32) -> Stored<Vec<StoredToolSet>> {
+    pub async fn list(self, tenant: &str, after: &str, limit: u32) -> Stored<Vec<StoredToolSet>> {
         let [tenant, after] = [tenant, after].map(str::to_owned);
-        self.database
+        self.0
             .read(move |connection| {
                 connection.all(
                     &format!("SELECT {COLUMNS} FROM tool_sets WHERE tenant = $1 AND name > $2 ORDER BY name LIMIT $3"),
@@ -63,10 +64,10 @@ impl Store {
     }
 
     /// Deletes a tool set of a tenant. Returns `false` if there is none of this name.
-    pub async fn delete_tool_set(&self, tenant: &str, name: &str) -> Stored<bool> {
+    pub async fn delete(self, tenant: &str, name: &str) -> Stored<bool> {
         let [tenant, name] = [tenant, name].map(str::to_owned);
         let by = Acting::current();
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let deleted = connection
                     .execute("DELETE FROM tool_sets WHERE tenant = $1 AND name = $2", values![&tenant, &name])?;

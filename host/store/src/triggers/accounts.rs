@@ -7,13 +7,14 @@ use vault::Vault;
 
 use super::events::insert_events;
 use super::types::{IntegrationChange, NewEvent};
+use crate::Stored;
+use crate::handles::Events;
 use crate::records::record;
-use crate::{Store, Stored};
 
-impl Store {
+impl Events<'_> {
     /// Returns changes of accounts that no event was made of, the oldest first.
-    pub async fn integration_changes(&self, limit: u32) -> Stored<Vec<IntegrationChange>> {
-        self.database
+    pub async fn integration_changes(self, limit: u32) -> Stored<Vec<IntegrationChange>> {
+        self.0
             .read(move |connection| {
                 connection.all(
                     "SELECT number, tenant, subject, connector, user_identifier, kind FROM integration_changes
@@ -26,9 +27,9 @@ impl Store {
 
     /// Stores the events of a change, and forgets it. An event that is known is not stored again,
     /// so it does no harm if two gateways do this.
-    pub async fn end_integration_change(&self, vault: &Vault, number: i64, events: Vec<NewEvent>) -> Stored<u64> {
+    pub async fn end_integration_change(self, vault: &Vault, number: i64, events: Vec<NewEvent>) -> Stored<u64> {
         let vault = vault.clone();
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 connection.execute("DELETE FROM integration_changes WHERE number = $1", values![number])?;
                 insert_events(connection, &vault, &events, &[])

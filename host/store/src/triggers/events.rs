@@ -9,8 +9,9 @@ use vault::Vault;
 
 use super::types::{EventDelivery, NewEvent, StoredEvent, Trigger};
 use crate::audit::{self, Acting, AuditAction};
+use crate::handles::Events;
 use crate::webhooks::{delete_body, insert_deliveries};
-use crate::{NewDelivery, Payload, Store, StoreError, Stored, WebhookSource};
+use crate::{NewDelivery, Payload, StoreError, Stored, WebhookSource};
 
 /// Events that one transaction deletes, so that it does not delay other writes.
 const SWEEP_BATCH: u32 = 200;
@@ -20,21 +21,19 @@ pub type EventWebhooks = (String, Vec<EventDelivery>, Vec<u8>);
 
 pub(super) const COLUMNS: &str = "id, trigger_id, sequence, received_at, data_key, body";
 
-impl Store {
+impl Events<'_> {
     /// Stores events that no request of a service has brought, such as events of the gateway
     /// itself. Returns the number of those that were new.
-    pub async fn add_events(&self, vault: &Vault, events: Vec<NewEvent>) -> Stored<u64> {
+    pub async fn add(self, vault: &Vault, events: Vec<NewEvent>) -> Stored<u64> {
         let vault = vault.clone();
-        self.database
-            .write(Durability::PowerLoss, move |connection| insert_events(connection, &vault, &events, &[]))
-            .await
+        self.0.write(Durability::PowerLoss, move |connection| insert_events(connection, &vault, &events, &[])).await
     }
 
     /// Returns the events of a trigger after a number, the oldest first, and `true` if older ones
     /// after this number are no longer kept.
-    pub async fn events_of(&self, trigger: &str, after: i64, limit: u32) -> Stored<(Vec<StoredEvent>, bool)> {
+    pub async fn of(self, trigger: &str, after: i64, limit: u32) -> Stored<(Vec<StoredEvent>, bool)> {
         let trigger = trigger.to_owned();
-        self.database.read(move |connection| {
+        self.0.read(move |connection| {
             let events: Vec<StoredEvent> = connection.all(
                 &format!(
                     "SELECT {COLUMNS} FROM trigger_events WHERE trigger_id = $1 AND sequence > $2 AND data_key IS NOT NULL
@@ -52,9 +51,9 @@ impl Store {
     }
 
     /// Returns the events of a trigger that were stored since a time, the oldest first.
-    pub async fn events_since(&self, trigger: &str, since: SystemTime, limit: u32) -> Stored<Vec<StoredEvent>> {
+    pub async fn since(self, trigger: &str, since: SystemTime, limit: u32) -> Stored<Vec<StoredEvent>> {
         let trigger = trigger.to_owned();
-        self.database
+        self.0
             .read(move |connection| {
                 connection.all(
                     &format!(
@@ -68,9 +67,9 @@ impl Store {
     }
 
     /// Returns the number of the last event of a trigger.
-    pub async fn last_sequence(&self, trigger: &str) -> Stored<i64> {
+    pub async fn last_sequence(self, trigger: &str) -> Stored<i64> {
         let trigger = trigger.to_owned();
-        self.database
+        self.0
             .read(move |connection| {
                 let last: Option<i64> =
                     connection.optional("SELECT sequence FROM triggers WHERE id = $1", values![&trigger])?;
@@ -80,9 +79,9 @@ impl Store {
     }
 
     /// Returns an event of a trigger that is still kept.
-    pub async fn event(&self, trigger: &str, id: &str) -> Stored<Option<StoredEvent>> {
+    pub async fn get(self, trigger: &str, id: &str) -> Stored<Option<StoredEvent>> {
         let (trigger, id) = (trigger.to_owned(), id.to_owned());
-        self.database
+        self.0
             .read(move |connection| {
                 connection.optional(
                 &format!(
@@ -95,9 +94,9 @@ impl Store {
     }
 
     /// Sends events once more, with the same ids and these bodies. Returns their number.
-    pub async fn replay_events(&self, vault: &Vault, trigger: &Trigger, events: Vec<EventWebhooks>) -> Stored<u64> {
+    pub async fn replay(self, vault: &Vault, trigger: &Trigger, events: Vec<EventWebhooks>) -> Stored<u64> {
         let (vault, trigger, by) = (vault.clone(), trigger.clone(), Acting::current());
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 for (id, deliveries, body) in &events {
                     for delivery in deliveries {
@@ -112,7 +111,7 @@ impl Store {
     }
 
     /// Deletes bodies that are no longer kept, and events that no one needs to know any more.
-    pub async fn sweep_events(&self) -> Stored<()> {
+    pub async fn sweep(self) -> Stored<()> {
         let statements = [
             "UPDATE trigger_events SET data_key = NULL, body = NULL WHERE id IN
                  (SELECT id FROM trigger_events WHERE kept_until <= now_ms() AND data_key IS NOT NULL LIMIT $1)",
@@ -120,8 +119,7 @@ impl Store {
         ];
         for statement in statements {
             let sweep = || {
-                self.database
-                    .write(Durability::ProcessKill, |connection| connection.execute(statement, values![SWEEP_BATCH]))
+                self.0.write(Durability::ProcessKill, |connection| connection.execute(statement, values![SWEEP_BATCH]))
             };
             while sweep().await? == u64::from(SWEEP_BATCH) {}
         }

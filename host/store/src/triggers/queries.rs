@@ -13,9 +13,10 @@ use super::types::{NewTrigger, Removed, Trigger, TriggerChange, TriggerFilter, T
 use super::waiting::{queue_waiting_events, unqueue_pending_events};
 use crate::agent_triggers::{AgentPart, insert_part};
 use crate::audit::{self, Acting, AuditAction};
+use crate::handles::Triggers;
 use crate::integrations::text_of_labels;
 use crate::subscriptions::NewSubscription;
-use crate::{Labels, Store, StoreError, Stored};
+use crate::{Labels, StoreError, Stored};
 
 /// Time in which a subscription without triggers is left to the one who has deleted its last
 /// trigger.
@@ -33,21 +34,21 @@ pub(super) fn all_columns() -> String {
     format!("{OWN_COLUMNS}, {}", AgentPart::COLUMNS)
 }
 
-impl Store {
+impl Triggers<'_> {
     /// Adds a trigger, and its subscription unless another trigger has the same one. Returns the id
     /// of the subscription.
     ///
     /// # Errors
     /// Fails with [`StoreError::TooManyTriggers`] if the tenant has `limit` triggers, with
     /// [`StoreError::TenantFull`] if it stores too much, or if the database does not answer.
-    pub async fn add_trigger(
-        &self,
+    pub async fn add(
+        self,
         new: NewTrigger,
         subscription: Option<NewSubscription>,
         limit: u64,
     ) -> Stored<Option<String>> {
-        let (by, quota) = (Acting::current(), self.quota);
-        self.database.write(Durability::PowerLoss, move |connection| {
+        let (by, quota) = (Acting::current(), self.0.quota);
+        self.0.write(Durability::PowerLoss, move |connection| {
             quota.check(connection, &new.tenant)?;
             connection.lock(&format!("triggers\0{}", new.tenant))?;
             let known: u64 = connection.one("SELECT count(*) FROM triggers WHERE tenant = $1", values![&new.tenant])?;
@@ -90,14 +91,14 @@ impl Store {
     }
 
     /// Returns a trigger.
-    pub async fn trigger(&self, id: &str) -> Stored<Option<Trigger>> {
+    pub async fn get(self, id: &str) -> Stored<Option<Trigger>> {
         let id = id.to_owned();
-        self.database.read(move |connection| find(connection, &id)).await
+        self.0.read(move |connection| find(connection, &id)).await
     }
 
     /// Returns a page of triggers, the newest first.
-    pub async fn triggers(&self, filter: TriggerFilter) -> Stored<Vec<Trigger>> {
-        self.database
+    pub async fn list(self, filter: TriggerFilter) -> Stored<Vec<Trigger>> {
+        self.0
             .read(move |connection| {
                 let TriggerFilter { tenant, subject, connector, kind, user_identifier, labels, before, limit } = filter;
                 let mut conditions = Conditions::with_limit(limit);
@@ -129,9 +130,9 @@ impl Store {
     }
 
     /// Returns the triggers of a subscription, the oldest first.
-    pub async fn triggers_of(&self, subscription: &str) -> Stored<Vec<Trigger>> {
+    pub async fn of(self, subscription: &str) -> Stored<Vec<Trigger>> {
         let subscription = subscription.to_owned();
-        self.database
+        self.0
             .read(move |connection| {
                 connection.all(
                     &format!("SELECT {} FROM triggers WHERE subscription = $1 ORDER BY created_at, id", all_columns()),
@@ -144,15 +145,15 @@ impl Store {
     /// Changes a trigger. Its cursor and its subscription stay. `waiting` has the webhooks of
     /// events that were kept while it was paused, by their ids; they are sent if it continues.
     /// Returns `None` if there is no such trigger.
-    pub async fn change_trigger(
-        &self,
+    pub async fn change(
+        self,
         id: &str,
         change: TriggerChange,
         waiting: Vec<EventWebhooks>,
         vault: &vault::Vault,
     ) -> Stored<Option<Trigger>> {
         let (id, by, vault) = (id.to_owned(), Acting::current(), vault.clone());
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let Some(before) = find(connection, &id)? else { return Ok(None) };
                 let TriggerChange { definition, labels, poll_s, paused } = change;
@@ -193,9 +194,9 @@ impl Store {
 
     /// Notes that the receivers of a trigger were told that it is degraded, or that it is no
     /// longer. Returns `false` if that was noted before, or if it is paused.
-    pub async fn tell_degraded(&self, trigger: &str, is_degraded: bool) -> Stored<bool> {
+    pub async fn tell_degraded(self, trigger: &str, is_degraded: bool) -> Stored<bool> {
         let trigger = trigger.to_owned();
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let changed = connection.execute(
                 "UPDATE triggers SET told_degraded = $1 WHERE id = $2 AND told_degraded <> $1 AND state <> 'paused'",
@@ -208,15 +209,15 @@ impl Store {
 
     /// Deletes a trigger with its events. Its webhooks that are not delivered yet are not sent.
     /// Returns `None` if there is no such trigger.
-    pub async fn remove_trigger(&self, id: &str) -> Stored<Option<Removed>> {
+    pub async fn remove(self, id: &str) -> Stored<Option<Removed>> {
         let (id, by) = (id.to_owned(), Acting::current());
-        self.database.write(Durability::PowerLoss, move |connection| remove(connection, &by, &id, END_DELAY)).await
+        self.0.write(Durability::PowerLoss, move |connection| remove(connection, &by, &id, END_DELAY)).await
     }
 
     /// Notes in the audit what was done with a trigger.
-    pub async fn audit_trigger(&self, action: AuditAction, id: &str, tenant: &str) -> Stored<()> {
+    pub async fn audit(self, action: AuditAction, id: &str, tenant: &str) -> Stored<()> {
         let (id, tenant, by) = (id.to_owned(), tenant.to_owned(), Acting::current());
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| audit::note(connection, &by, action, &id, &tenant, ""))
             .await
     }

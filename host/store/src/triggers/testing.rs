@@ -12,7 +12,7 @@ pub(crate) const LONG: Duration = Duration::from_secs(60);
 /// The id of the data key of the vault, or that of a key for tests without a vault.
 pub(crate) async fn key(store: &Store) -> String {
     data_key(store, "dk_1").await;
-    store.database.read(|connection| connection.one("SELECT id FROM data_keys", &[])).await.unwrap()
+    store.read(|connection| connection.one("SELECT id FROM data_keys", &[])).await.unwrap()
 }
 
 pub(crate) fn trigger(tenant: &str, key: &str) -> NewTrigger {
@@ -47,16 +47,16 @@ pub(crate) async fn add(store: &Store, tenant: &str, covers: &str) -> (String, S
     let key = key(store).await;
     let new = trigger(tenant, &key);
     let id = new.id.clone();
-    let subscription = store.add_trigger(new, Some(subscription(covers, &key)), 100).await.unwrap().unwrap();
+    let subscription = store.triggers().add(new, Some(subscription(covers, &key)), 100).await.unwrap().unwrap();
     (id, subscription)
 }
 
 /// Lets a step make the triggers of a subscription live.
 pub(crate) async fn settle(store: &Store, subscription: &str) {
-    let taken = store.take_subscription(subscription, LONG).await.unwrap().unwrap();
+    let taken = store.subscriptions().take_one(subscription, LONG).await.unwrap().unwrap();
     let settled = Some((TriggerState::Live, None));
     let step = SubscriptionStep { settled, look_in: LONG, ..SubscriptionStep::default() };
-    assert!(store.end_step(&taken, step).await.unwrap().is_some());
+    assert!(store.subscriptions().end_step(&taken, step).await.unwrap().is_some());
 }
 
 pub(crate) fn event(trigger: &str, tenant: &str, occurrence: &str) -> NewEvent {

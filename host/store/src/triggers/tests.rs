@@ -29,11 +29,11 @@ on_every_database!(
 const LIMITS: ClaimLimits = ClaimLimits { of_receiver: 9, of_tenant: 9, of_claim: 9, bytes: 100_000 };
 
 async fn find(store: &Store, id: &str) -> Trigger {
-    store.trigger(id).await.unwrap().unwrap()
+    store.triggers().get(id).await.unwrap().unwrap()
 }
 
 async fn bodies(site: &Site, vault: &vault::Vault, trigger: &str, after: i64) -> Vec<String> {
-    let (events, _) = site.store.events_of(trigger, after, 10).await.unwrap();
+    let (events, _) = site.store.events().of(trigger, after, 10).await.unwrap();
     let mut bodies = Vec::new();
     for event in events {
         let body = vault.unseal(&StoredEvent::context(&event.id), &event.body).await.unwrap();
@@ -55,26 +55,26 @@ async fn triggers_that_cover_the_same_share_a_subscription(site: Site) {
     assert_eq!(shared, again);
     assert_ne!(add(store, "acme", "b").await.1, shared);
     assert_ne!(add(store, "globex", "a").await.1, shared);
-    let of: Vec<String> = store.triggers_of(&shared).await.unwrap().into_iter().map(|found| found.id).collect();
+    let of: Vec<String> = store.triggers().of(&shared).await.unwrap().into_iter().map(|found| found.id).collect();
     assert_eq!(of.len(), 2);
     assert!(of.contains(&one) && of.contains(&other));
     assert_eq!(find(store, &one).await.state, TriggerState::Pending);
 
-    let removed = store.remove_trigger(&one).await.unwrap();
+    let removed = store.triggers().remove(&one).await.unwrap();
     assert_eq!(removed, Some(Removed { subscription: Some(shared.clone()), is_last: false }));
-    let removed = store.remove_trigger(&other).await.unwrap().unwrap();
+    let removed = store.triggers().remove(&other).await.unwrap().unwrap();
     assert!(removed.is_last);
-    assert_eq!(store.remove_trigger(&other).await.unwrap(), None);
+    assert_eq!(store.triggers().remove(&other).await.unwrap(), None);
 }
 
 async fn a_tenant_has_a_limited_number_of_triggers(site: Site) {
     let store = &site.store;
     add(store, "acme", "a").await;
     let key = key(store).await;
-    let over = store.add_trigger(trigger("acme", &key), Some(subscription("b", &key)), 1).await.unwrap_err();
+    let over = store.triggers().add(trigger("acme", &key), Some(subscription("b", &key)), 1).await.unwrap_err();
     assert!(matches!(over, StoreError::TooManyTriggers { limit: 1 }), "{over}");
-    store.add_trigger(trigger("globex", &key), Some(subscription("b", &key)), 1).await.unwrap();
-    let of_gateway = store.add_trigger(trigger("initech", &key), None, 1).await.unwrap();
+    store.triggers().add(trigger("globex", &key), Some(subscription("b", &key)), 1).await.unwrap();
+    let of_gateway = store.triggers().add(trigger("initech", &key), None, 1).await.unwrap();
     assert_eq!(of_gateway, None);
 }
 
@@ -85,11 +85,11 @@ async fn a_list_has_the_newest_trigger_first_and_only_those_that_fit(site: Site)
     for team in ["blue", "bl_e", "blue"] {
         let new = NewTrigger { labels: Labels::from([("team".to_owned(), team.to_owned())]), ..trigger("acme", &key) };
         ids.insert(0, new.id.clone());
-        store.add_trigger(new, None, 9).await.unwrap();
+        store.triggers().add(new, None, 9).await.unwrap();
         tokio::time::sleep(std::time::Duration::from_millis(3)).await;
     }
     let list = |filter: TriggerFilter| async move {
-        let found = store.triggers(TriggerFilter { limit: 10, ..filter }).await.unwrap();
+        let found = store.triggers().list(TriggerFilter { limit: 10, ..filter }).await.unwrap();
         found.into_iter().map(|found| found.id).collect::<Vec<_>>()
     };
     assert_eq!(list(TriggerFilter::default()).await, ids);
@@ -113,10 +113,10 @@ async fn an_event_counts_in_the_usage_of_its_user_once(site: Site) {
     let found = find(store, &id).await;
     for _ in 0..2 {
         let events = vec![event(&id, "acme", "x"), event(&id, "acme", "y"), event(&other, "globex", "x")];
-        store.add_events(&vault, events).await.unwrap();
+        store.events().add(&vault, events).await.unwrap();
     }
     let counts = async |by| -> Vec<(String, u64)> {
-        let rows = store.usage(UsageFilter { by, limit: 10, ..UsageFilter::default() }).await.unwrap();
+        let rows = store.usage().list(UsageFilter { by, limit: 10, ..UsageFilter::default() }).await.unwrap();
         rows.into_iter().map(|row| (row.names.join("/"), row.counts.events)).collect()
     };
     let connector = &found.connector;
@@ -125,7 +125,7 @@ async fn an_event_counts_in_the_usage_of_its_user_once(site: Site) {
         assert_eq!(counts(UsageBy::Operation).await, expected);
         assert_eq!(counts(UsageBy::Subject).await[0], (format!("acme/{}", found.subject), 2));
         // It is the same once the parts of sessions are added up.
-        store.sweep_usage(std::time::Duration::from_secs(86_400)).await.unwrap();
+        store.usage().sweep(std::time::Duration::from_secs(86_400)).await.unwrap();
     }
 }
 
@@ -135,26 +135,26 @@ async fn an_event_is_stored_once_and_has_the_next_number(site: Site) {
     let (other, _) = add(store, "acme", "b").await;
     let of = |name: &str| event(&id, "acme", name);
     let events = vec![of("x"), event(&other, "acme", "x"), of("x"), of("y")];
-    assert_eq!(store.add_events(&vault, events).await.unwrap(), 3);
-    assert_eq!(store.add_events(&vault, vec![of("y"), of("z")]).await.unwrap(), 1);
+    assert_eq!(store.events().add(&vault, events).await.unwrap(), 3);
+    assert_eq!(store.events().add(&vault, vec![of("y"), of("z")]).await.unwrap(), 1);
     assert_eq!(bodies(&site, &vault, &id, 0).await, [r#"{"n":1}"#, r#"{"n":2}"#, r#"{"n":3}"#]);
     assert_eq!(bodies(&site, &vault, &other, 0).await, [r#"{"n":1}"#]);
     assert!(find(store, &id).await.last_event_at.is_some());
-    assert_eq!(store.add_events(&vault, vec![event("trg_gone", "acme", "x")]).await.unwrap(), 0);
+    assert_eq!(store.events().add(&vault, vec![event("trg_gone", "acme", "x")]).await.unwrap(), 0);
 }
 
 async fn a_page_of_events_goes_on_behind_a_number_and_says_what_is_missing(site: Site) {
     let (store, vault) = (&site.store, vault(&site).await);
     let (id, _) = add(store, "acme", "a").await;
-    assert_eq!(store.events_of(&id, 0, 9).await.unwrap(), (vec![], false));
+    assert_eq!(store.events().of(&id, 0, 9).await.unwrap(), (vec![], false));
     let old = NewEvent { kept_for: std::time::Duration::ZERO, ..event(&id, "acme", "old") };
-    store.add_events(&vault, vec![old, event(&id, "acme", "new")]).await.unwrap();
-    store.sweep_events().await.unwrap();
-    let (events, is_truncated) = store.events_of(&id, 0, 9).await.unwrap();
+    store.events().add(&vault, vec![old, event(&id, "acme", "new")]).await.unwrap();
+    store.events().sweep().await.unwrap();
+    let (events, is_truncated) = store.events().of(&id, 0, 9).await.unwrap();
     assert_eq!((events.len(), events[0].sequence, is_truncated), (1, 2, true));
-    assert_eq!(store.events_of(&id, 1, 9).await.unwrap(), (events, false));
-    assert_eq!(store.events_of(&id, 2, 9).await.unwrap(), (vec![], false));
-    assert_eq!(store.last_sequence(&id).await.unwrap(), 2);
+    assert_eq!(store.events().of(&id, 1, 9).await.unwrap(), (events, false));
+    assert_eq!(store.events().of(&id, 2, 9).await.unwrap(), (vec![], false));
+    assert_eq!(store.events().last_sequence(&id).await.unwrap(), 2);
 }
 
 async fn all_receivers_of_an_event_get_its_id(site: Site) {
@@ -164,13 +164,13 @@ async fn all_receivers_of_an_event_get_its_id(site: Site) {
     let new = event(&id, "acme", "x");
     let deliveries =
         ["https://app.example/1", "https://app.example/2"].map(|url| delivery(&new.id, url, &key)).to_vec();
-    store.add_events(&vault, vec![NewEvent { deliveries, ..new.clone() }]).await.unwrap();
+    store.events().add(&vault, vec![NewEvent { deliveries, ..new.clone() }]).await.unwrap();
     assert_eq!(find(store, &id).await.pending_deliveries, 2);
-    let claimed = store.claim_deliveries(LONG, LIMITS).await.unwrap();
+    let claimed = store.webhooks().claim_deliveries(LONG, LIMITS).await.unwrap();
     let source = WebhookSource::Trigger { trigger: id.clone(), event: new.id.clone() };
     assert_eq!(claimed.iter().map(|claimed| claimed.source.clone()).collect::<Vec<_>>(), [source.clone(), source]);
     assert_eq!(claimed[0].payload.id, claimed[1].payload.id);
-    assert_eq!(store.deliveries_of_event(&new.id).await.unwrap().len(), 2);
+    assert_eq!(store.webhooks().deliveries_of_event(&new.id).await.unwrap().len(), 2);
 }
 
 async fn events_of_a_paused_trigger_wait_and_are_sent_when_it_goes_on(site: Site) {
@@ -182,23 +182,23 @@ async fn events_of_a_paused_trigger_wait_and_are_sent_when_it_goes_on(site: Site
         let new = event(&id, "acme", name);
         NewEvent { deliveries: vec![delivery(&new.id, "https://app.example/", &key)], ..new }
     };
-    store.add_events(&vault, vec![with_webhook("before")]).await.unwrap();
+    store.events().add(&vault, vec![with_webhook("before")]).await.unwrap();
     let pause = TriggerChange { paused: Some(true), ..TriggerChange::default() };
-    let paused = store.change_trigger(&id, pause, vec![], &vault).await.unwrap().unwrap();
+    let paused = store.triggers().change(&id, pause, vec![], &vault).await.unwrap().unwrap();
     assert_eq!((paused.state, paused.pending_deliveries), (TriggerState::Paused, 0));
-    store.add_events(&vault, vec![with_webhook("while")]).await.unwrap();
+    store.events().add(&vault, vec![with_webhook("while")]).await.unwrap();
     assert_eq!(find(store, &id).await.pending_deliveries, 0);
 
-    let waiting = store.waiting_events(&id, 9).await.unwrap();
+    let waiting = store.events().waiting(&id, 9).await.unwrap();
     assert_eq!(waiting.iter().map(|event| event.sequence).collect::<Vec<_>>(), [1, 2]);
     let waiting = waiting
         .iter()
         .map(|event| (event.id.clone(), vec![delivery(&event.id, "https://app.example/", &key)], b"{}".to_vec()))
         .collect();
     let go_on = TriggerChange { paused: Some(false), ..TriggerChange::default() };
-    let live = store.change_trigger(&id, go_on, waiting, &vault).await.unwrap().unwrap();
+    let live = store.triggers().change(&id, go_on, waiting, &vault).await.unwrap().unwrap();
     assert_eq!((live.state, live.pending_deliveries), (TriggerState::Live, 2));
-    assert_eq!(store.waiting_events(&id, 9).await.unwrap(), []);
+    assert_eq!(store.events().waiting(&id, 9).await.unwrap(), []);
 }
 
 async fn a_receiver_that_wants_no_more_pauses_the_trigger(site: Site) {
@@ -210,11 +210,12 @@ async fn a_receiver_that_wants_no_more_pauses_the_trigger(site: Site) {
         let new = event(&id, "acme", name);
         NewEvent { deliveries: vec![delivery(&new.id, "https://app.example/", &key)], ..new }
     });
-    store.add_events(&vault, events.to_vec()).await.unwrap();
+    store.events().add(&vault, events.to_vec()).await.unwrap();
     let limits = ClaimLimits { of_claim: 1, ..LIMITS };
-    let claimed = store.claim_deliveries(LONG, limits).await.unwrap().remove(0);
+    let claimed = store.webhooks().claim_deliveries(LONG, limits).await.unwrap().remove(0);
     let attempts = [DeliveryAttempt { at: std::time::SystemTime::UNIX_EPOCH, result: Ok(410) }];
     let ended = store
+        .webhooks()
         .finish_attempt(&claimed.delivery.webhook_id, claimed.fence, &attempts, AttemptResult::Gone, LONG)
         .await
         .unwrap();
@@ -222,7 +223,7 @@ async fn a_receiver_that_wants_no_more_pauses_the_trigger(site: Site) {
     let paused = find(store, &id).await;
     assert_eq!((paused.state, paused.reason.as_deref()), (TriggerState::Paused, Some("receiver-gone")));
     assert_eq!(paused.pending_deliveries, 0, "its other webhooks wait");
-    assert_eq!(store.waiting_events(&id, 9).await.unwrap().len(), 1);
+    assert_eq!(store.events().waiting(&id, 9).await.unwrap().len(), 1);
 }
 
 async fn a_trigger_is_deleted_with_its_events_and_its_webhooks(site: Site) {
@@ -231,11 +232,11 @@ async fn a_trigger_is_deleted_with_its_events_and_its_webhooks(site: Site) {
     let (id, _) = add(store, "acme", "a").await;
     let new = event(&id, "acme", "x");
     let deliveries = vec![delivery(&new.id, "https://app.example/", &key)];
-    store.add_events(&vault, vec![NewEvent { deliveries, ..new.clone() }]).await.unwrap();
-    store.remove_trigger(&id).await.unwrap();
-    assert_eq!(store.trigger(&id).await.unwrap(), None);
-    assert_eq!(store.event(&id, &new.id).await.unwrap(), None);
-    assert_eq!(store.claim_deliveries(LONG, LIMITS).await.unwrap(), []);
+    store.events().add(&vault, vec![NewEvent { deliveries, ..new.clone() }]).await.unwrap();
+    store.triggers().remove(&id).await.unwrap();
+    assert_eq!(store.triggers().get(&id).await.unwrap(), None);
+    assert_eq!(store.events().get(&id, &new.id).await.unwrap(), None);
+    assert_eq!(store.webhooks().claim_deliveries(LONG, LIMITS).await.unwrap(), []);
     assert_eq!(site.execute("DELETE FROM webhook_payloads").await, 0, "no body stays");
 }
 
@@ -244,13 +245,13 @@ async fn events_are_sent_once_more_with_their_id(site: Site) {
     let key = key(store).await;
     let (id, _) = add(store, "acme", "a").await;
     let new = event(&id, "acme", "x");
-    store.add_events(&vault, vec![new.clone()]).await.unwrap();
+    store.events().add(&vault, vec![new.clone()]).await.unwrap();
     let trigger = find(store, &id).await;
     for _ in 0..2 {
         let again = vec![(new.id.clone(), vec![delivery(&new.id, "https://app.example/", &key)], b"{}".to_vec())];
-        assert_eq!(store.replay_events(&vault, &trigger, again).await.unwrap(), 1);
+        assert_eq!(store.events().replay(&vault, &trigger, again).await.unwrap(), 1);
     }
-    let claimed = store.claim_deliveries(LONG, LIMITS).await.unwrap();
+    let claimed = store.webhooks().claim_deliveries(LONG, LIMITS).await.unwrap();
     assert_eq!(claimed.len(), 1);
     assert!(matches!(&claimed[0].source, WebhookSource::Trigger { event, .. } if *event == new.id));
 }
@@ -259,41 +260,41 @@ async fn a_swept_event_still_makes_no_second_one(site: Site) {
     let (store, vault) = (&site.store, vault(&site).await);
     let (id, _) = add(store, "acme", "a").await;
     let short = NewEvent { kept_for: std::time::Duration::ZERO, ..event(&id, "acme", "x") };
-    assert_eq!(store.add_events(&vault, vec![short.clone()]).await.unwrap(), 1);
-    store.sweep_events().await.unwrap();
-    assert_eq!(store.add_events(&vault, vec![short.clone()]).await.unwrap(), 0);
+    assert_eq!(store.events().add(&vault, vec![short.clone()]).await.unwrap(), 1);
+    store.events().sweep().await.unwrap();
+    assert_eq!(store.events().add(&vault, vec![short.clone()]).await.unwrap(), 0);
     let forgotten = NewEvent { known_for: std::time::Duration::ZERO, ..event(&id, "acme", "y") };
-    assert_eq!(store.add_events(&vault, vec![forgotten.clone()]).await.unwrap(), 1);
-    store.sweep_events().await.unwrap();
-    assert_eq!(store.add_events(&vault, vec![forgotten]).await.unwrap(), 1);
+    assert_eq!(store.events().add(&vault, vec![forgotten.clone()]).await.unwrap(), 1);
+    store.events().sweep().await.unwrap();
+    assert_eq!(store.events().add(&vault, vec![forgotten]).await.unwrap(), 1);
 }
 
 async fn a_trigger_is_told_degraded_once(site: Site) {
     let store = &site.store;
     let (id, _) = add(store, "acme", "a").await;
-    assert!(store.tell_degraded(&id, true).await.unwrap());
-    assert!(!store.tell_degraded(&id, true).await.unwrap());
-    assert!(store.tell_degraded(&id, false).await.unwrap());
+    assert!(store.triggers().tell_degraded(&id, true).await.unwrap());
+    assert!(!store.triggers().tell_degraded(&id, true).await.unwrap());
+    assert!(store.triggers().tell_degraded(&id, false).await.unwrap());
 }
 
 async fn changes_of_accounts_are_noted_for_tenants_that_want_to_know(site: Site) {
     let (store, vault) = (&site.store, vault(&site).await);
     let integration = crate::testing::connect(store, "ann").await;
-    assert_eq!(store.integration_changes(9).await.unwrap(), [], "no trigger wants to know");
+    assert_eq!(store.events().integration_changes(9).await.unwrap(), [], "no trigger wants to know");
     let gateway = NewTrigger { connector: "gateway".into(), ..trigger("acme", &key(store).await) };
-    store.add_trigger(gateway.clone(), None, 9).await.unwrap();
+    store.triggers().add(gateway.clone(), None, 9).await.unwrap();
     site.execute("UPDATE integrations SET status = 'expired'").await;
     site.execute("UPDATE integrations SET status = 'expired'").await;
     site.execute("UPDATE integrations SET status = 'active'").await;
-    assert!(store.delete_integration(&integration.id, integration.version, vec![]).await.unwrap());
+    assert!(store.integrations().delete(&integration.id, integration.version, vec![]).await.unwrap());
     crate::testing::connect(store, "bob").await;
-    let changes = store.integration_changes(9).await.unwrap();
+    let changes = store.events().integration_changes(9).await.unwrap();
     let kinds: Vec<&str> = changes.iter().map(|change| change.kind.as_str()).collect();
     let expected = ["integration_expired", "integration_restored", "integration_deleted", "integration_connected"];
     assert_eq!(kinds, expected);
     let IntegrationChange { number, tenant, user_identifier, .. } = &changes[0];
     assert_eq!((tenant.as_str(), user_identifier.as_str()), ("acme", "ann"));
     let events = vec![event(&gateway.id, "acme", "1")];
-    assert_eq!(store.end_integration_change(&vault, *number, events).await.unwrap(), 1);
-    assert_eq!(store.integration_changes(9).await.unwrap().len(), 3);
+    assert_eq!(store.events().end_integration_change(&vault, *number, events).await.unwrap(), 1);
+    assert_eq!(store.events().integration_changes(9).await.unwrap().len(), 3);
 }

@@ -10,20 +10,21 @@ use vault::Vault;
 use super::events::{COLUMNS, EventWebhooks, delete_delivery, insert_events, insert_webhooks, is_known};
 use super::queries::all_columns;
 use super::types::{NewEvent, StoredEvent, Trigger};
+use crate::handles::Events;
 use crate::stored_bytes::Quota;
-use crate::{Store, StoreError, Stored, StoredPush};
+use crate::{StoreError, Stored, StoredPush};
 
-impl Store {
+impl Events<'_> {
     /// Returns the number of a tenant's webhooks about events that are not delivered yet.
-    pub async fn pending_events(&self, tenant: &str) -> Stored<u64> {
+    pub async fn pending(self, tenant: &str) -> Stored<u64> {
         let tenant = tenant.to_owned();
-        self.database.read(move |connection| pending_of(connection, &tenant)).await
+        self.0.read(move |connection| pending_of(connection, &tenant)).await
     }
 
     /// Returns the events of a trigger whose webhooks wait, the oldest first.
-    pub async fn waiting_events(&self, trigger: &str, limit: u32) -> Stored<Vec<StoredEvent>> {
+    pub async fn waiting(self, trigger: &str, limit: u32) -> Stored<Vec<StoredEvent>> {
         let trigger = trigger.to_owned();
-        self.database
+        self.0
             .read(move |connection| {
                 connection.all(
                     &format!(
@@ -38,8 +39,8 @@ impl Store {
 
     /// Returns triggers whose events have waited until their tenant has fewer than `max_pending`
     /// webhooks about events that are not delivered.
-    pub async fn triggers_with_backlog(&self, max_pending: u64, limit: u32) -> Stored<Vec<Trigger>> {
-        self.database.read(move |connection| {
+    pub async fn triggers_with_backlog(self, max_pending: u64, limit: u32) -> Stored<Vec<Trigger>> {
+        self.0.read(move |connection| {
             let tenants: Vec<String> = connection
                 .all("SELECT DISTINCT tenant FROM triggers WHERE has_backlog AND state = 'live'", &[])?;
             let mut found = Vec::new();
@@ -60,9 +61,9 @@ impl Store {
     }
 
     /// Stores webhooks of events that have waited, unless the trigger was paused since.
-    pub async fn queue_backlog(&self, vault: &Vault, trigger: &Trigger, waiting: Vec<EventWebhooks>) -> Stored<()> {
+    pub async fn queue_backlog(self, vault: &Vault, trigger: &Trigger, waiting: Vec<EventWebhooks>) -> Stored<()> {
         let (vault, trigger) = (vault.clone(), trigger.clone());
-        self.database.write(Durability::PowerLoss, move |connection| {
+        self.0.write(Durability::PowerLoss, move |connection| {
             let is_live = connection.execute(
                 "UPDATE triggers SET sequence = sequence WHERE id = $1 AND state = 'live'",
                 values![&trigger.id],
@@ -155,7 +156,7 @@ mod tests {
     use super::super::testing::{LONG, add, delivery, event, key, settle};
     use super::*;
     use crate::testing::{Site, on_every_database, sealed};
-    use crate::{PushedEvents, ReadEvents};
+    use crate::{PushedEvents, ReadEvents, Store};
 
     on_every_database!(
         webhooks_of_told_events_wait_while_their_tenant_has_too_many,
@@ -181,20 +182,20 @@ mod tests {
         let stored = |stored| StoredPush { stored, dropped: Vec::new() };
         for name in ["x", "y", "z"] {
             let push = pushed(vec![told(&id, "acme", name)]);
-            assert_eq!(store.store_pushed(&vault, push).await.unwrap(), stored(1));
+            assert_eq!(store.subscriptions().store_pushed(&vault, push).await.unwrap(), stored(1));
         }
-        store.store_pushed(&vault, pushed(vec![told(&other, "globex", "x")])).await.unwrap();
-        let pending = async |id: &str| store.trigger(id).await.unwrap().unwrap().pending_deliveries;
+        store.subscriptions().store_pushed(&vault, pushed(vec![told(&other, "globex", "x")])).await.unwrap();
+        let pending = async |id: &str| store.triggers().get(id).await.unwrap().unwrap().pending_deliveries;
         assert_eq!((pending(&id).await, pending(&other).await), (1, 1));
         // Without a webhook, nothing waits.
-        store.store_pushed(&vault, pushed(vec![event(&other, "globex", "y")])).await.unwrap();
-        assert_eq!(store.triggers_with_backlog(1, 9).await.unwrap(), []);
-        let found = store.triggers_with_backlog(2, 9).await.unwrap();
+        store.subscriptions().store_pushed(&vault, pushed(vec![event(&other, "globex", "y")])).await.unwrap();
+        assert_eq!(store.events().triggers_with_backlog(1, 9).await.unwrap(), []);
+        let found = store.events().triggers_with_backlog(2, 9).await.unwrap();
         assert_eq!(found.iter().map(|trigger| &trigger.id).collect::<Vec<_>>(), [&id]);
 
         // An event does not pass those that wait.
-        store.add_events(&vault, vec![told(&id, "acme", "last")]).await.unwrap();
-        let waiting = async || store.waiting_events(&id, 9).await.unwrap();
+        store.events().add(&vault, vec![told(&id, "acme", "last")]).await.unwrap();
+        let waiting = async || store.events().waiting(&id, 9).await.unwrap();
         assert_eq!(waiting().await.iter().map(|event| event.sequence).collect::<Vec<_>>(), [2, 3, 4]);
         let webhooks = |events: &[StoredEvent]| -> Vec<EventWebhooks> {
             let of = |event: &StoredEvent| {
@@ -203,12 +204,12 @@ mod tests {
             events.iter().map(of).collect()
         };
         let first = &waiting().await[..1];
-        store.queue_backlog(&vault, &found[0], webhooks(first)).await.unwrap();
-        store.queue_backlog(&vault, &found[0], webhooks(first)).await.unwrap();
+        store.events().queue_backlog(&vault, &found[0], webhooks(first)).await.unwrap();
+        store.events().queue_backlog(&vault, &found[0], webhooks(first)).await.unwrap();
         assert_eq!((pending(&id).await, waiting().await.len()), (2, 2), "each webhook once");
-        store.queue_backlog(&vault, &found[0], webhooks(&waiting().await)).await.unwrap();
-        assert_eq!(store.triggers_with_backlog(9, 9).await.unwrap(), []);
-        store.add_events(&vault, vec![told(&id, "acme", "after")]).await.unwrap();
+        store.events().queue_backlog(&vault, &found[0], webhooks(&waiting().await)).await.unwrap();
+        assert_eq!(store.events().triggers_with_backlog(9, 9).await.unwrap(), []);
+        store.events().add(&vault, vec![told(&id, "acme", "after")]).await.unwrap();
         assert_eq!((pending(&id).await, waiting().await.len()), (5, 0));
     }
 
@@ -218,16 +219,17 @@ mod tests {
         let key = key(store).await;
         let (id, subscription) = add(store, "acme", "a").await;
         let known = event(&id, "acme", "known");
-        store.add_events(&vault, vec![known.clone()]).await.unwrap();
+        store.events().add(&vault, vec![known.clone()]).await.unwrap();
         let full = Store::clone(store).with_quota(1);
         let push = pushed(vec![known, event(&id, "acme", "new")]);
         let dropped = vec![id.clone()];
-        assert_eq!(full.store_pushed(&vault, push).await.unwrap(), StoredPush { stored: 0, dropped });
-        let taken = full.take_subscription(&subscription, LONG).await.unwrap().unwrap();
-        let read = |events| full.store_read(&vault, &taken, ReadEvents { cursor: sealed(&key), events }, LONG);
+        assert_eq!(full.subscriptions().store_pushed(&vault, push).await.unwrap(), StoredPush { stored: 0, dropped });
+        let taken = full.subscriptions().take_one(&subscription, LONG).await.unwrap().unwrap();
+        let read =
+            |events| full.subscriptions().store_read(&vault, &taken, ReadEvents { cursor: sealed(&key), events }, LONG);
         let refused = read(vec![event(&id, "acme", "read")]).await;
         assert!(matches!(refused, Err(StoreError::TenantFull { limit: 1 })), "{refused:?}");
         assert_eq!(read(Vec::new()).await.unwrap(), Some(0), "there is nothing to store");
-        assert_eq!(store.events_of(&id, 0, 9).await.unwrap().0.len(), 1);
+        assert_eq!(store.events().of(&id, 0, 9).await.unwrap().0.len(), 1);
     }
 }

@@ -8,7 +8,8 @@ use database::value::{FromRow, Row, Value, values};
 
 use super::types::{OPERATIONS, SUBJECTS};
 use super::{NewUsageBatch, UsageCounts, UsageFilter, UsageKey, UsageRow};
-use crate::{Store, Stored};
+use crate::Stored;
+use crate::handles::Usage;
 
 /// Time for which the id of a batch is kept. A gateway that reaches the database again after a
 /// longer time may add its last batch twice.
@@ -27,13 +28,13 @@ const SUBJECT_KEY: &str = "day, tenant, subject";
 /// The columns of [`UsageCounts`].
 const COUNTS: [&str; 7] = ["calls", "failed", "upstream_requests", "bytes_in", "bytes_out", "jobs", "events"];
 
-impl Store {
+impl Usage<'_> {
     /// Adds the counts of a batch, unless they were added before.
     ///
     /// # Errors
     /// Fails if the database does not answer. The counts may have been added then.
-    pub async fn add_usage(&self, batch: NewUsageBatch) -> Stored<()> {
-        self.database
+    pub async fn add(self, batch: NewUsageBatch) -> Stored<()> {
+        self.0
             .write(Durability::ProcessKill, move |connection| {
                 let added = connection.execute(
                     "INSERT INTO usage_batches (id, added_at) VALUES ($1, now_ms()) ON CONFLICT (id) DO NOTHING",
@@ -59,10 +60,10 @@ impl Store {
     }
 
     /// Returns a page of usage: the newest day first, and the names of a day in their order.
-    pub async fn usage(&self, filter: UsageFilter) -> Stored<Vec<UsageRow>> {
+    pub async fn list(self, filter: UsageFilter) -> Stored<Vec<UsageRow>> {
         let (statement, values) = list_statement(&filter);
         let columns = filter.by.columns().len();
-        self.database
+        self.0
             .read(move |connection| {
                 let rows = connection.query(&statement, &values)?;
                 rows.into_iter().map(|mut row| read_row(&mut row, columns)).collect()
@@ -72,7 +73,7 @@ impl Store {
 
     /// Deletes the usage of days that ended longer ago than `keep`, and adds up what sessions have
     /// counted.
-    pub async fn sweep_usage(&self, keep: Duration) -> Stored<()> {
+    pub async fn sweep(self, keep: Duration) -> Stored<()> {
         for (table, key) in [(OPERATIONS, OPERATION_KEY), (SUBJECTS, SUBJECT_KEY)] {
             let deleting = format!(
                 "DELETE FROM {table} WHERE ({key}, part) IN
@@ -82,12 +83,11 @@ impl Store {
                 let statement = deleting.clone();
                 let sweep =
                     move |connection: &mut dyn Connection| connection.execute(&statement, values![millis(keep), ROWS]);
-                if self.database.write(Durability::ProcessKill, sweep).await? < u64::from(ROWS) {
+                if self.0.write(Durability::ProcessKill, sweep).await? < u64::from(ROWS) {
                     break;
                 }
             }
-            let fold_some =
-                || self.database.write(Durability::ProcessKill, move |connection| fold(connection, table, key));
+            let fold_some = || self.0.write(Durability::ProcessKill, move |connection| fold(connection, table, key));
             while fold_some().await? == ROWS as usize {}
         }
         Ok(())

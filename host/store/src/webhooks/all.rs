@@ -6,19 +6,20 @@ use database::value::{FromRow, Row, values};
 
 use super::deliveries::COLUMNS;
 use super::{AnyDelivery, AnyDeliveryFilter, Delivery, DeliveryStatus, Resent, UrlFilter, WebhookSource};
+use crate::Stored;
 use crate::audit::{self, Acting, AuditAction};
+use crate::handles::Webhooks;
 use crate::integrations::read_sealed;
-use crate::{Store, Stored};
 
 /// The columns of an [`AnyDelivery`] after those of its [`Delivery`], in the order in which they
 /// are read.
 pub(super) const MORE_COLUMNS: &str =
     "tenant, kind, job_id, trigger_id, message_id, receiver, data_key, url, created_at, next_attempt_at, body_until";
 
-impl Store {
+impl Webhooks<'_> {
     /// Returns a page of the deliveries of all tenants, the newest first.
-    pub async fn all_deliveries(&self, filter: AnyDeliveryFilter) -> Stored<Vec<AnyDelivery>> {
-        self.database
+    pub async fn all_deliveries(self, filter: AnyDeliveryFilter) -> Stored<Vec<AnyDelivery>> {
+        self.0
             .read(move |connection| {
                 let AnyDeliveryFilter { id, status, tenant, url, before, limit } = filter;
                 let (receiver, hash) = match url {
@@ -47,9 +48,9 @@ impl Store {
     }
 
     /// Makes a delivery due now. If it had ended, it is attempted once more, with the same id.
-    pub async fn resend_delivery(&self, webhook_id: &str) -> Stored<Resent> {
+    pub async fn resend_delivery(self, webhook_id: &str) -> Stored<Resent> {
         let (webhook_id, by) = (webhook_id.to_owned(), Acting::current());
-        self.database.write(Durability::PowerLoss, move |connection| {
+        self.0.write(Durability::PowerLoss, move |connection| {
             let found = "UPDATE webhook_deliveries
                  SET resent = (status <> 'pending' OR resent), status = 'pending', next_attempt_at = now_ms(), body_until = NULL
                  WHERE webhook_id = $1 AND payload_id IS NOT NULL RETURNING";

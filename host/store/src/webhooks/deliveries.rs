@@ -7,8 +7,9 @@ use database::value::values;
 use super::all::MORE_COLUMNS;
 use super::types::Attempts;
 use super::{AnyDelivery, Delivery, NewDelivery, Payload};
+use crate::Stored;
+use crate::handles::Webhooks;
 use crate::records::record;
-use crate::{Store, Stored};
 
 /// URLs and bodies that one transaction deletes, so that it does not delay other writes.
 const SWEEP_BATCH: usize = 200;
@@ -16,16 +17,16 @@ const SWEEP_BATCH: usize = 200;
 /// The columns of a [`Delivery`], in the order in which they are read.
 pub(super) const COLUMNS: &str = "webhook_id, status, attempts";
 
-impl Store {
+impl Webhooks<'_> {
     /// Stores deliveries, to be attempted immediately.
-    pub async fn add_deliveries(&self, deliveries: Vec<NewDelivery>) -> Stored<()> {
-        self.database.write(Durability::PowerLoss, move |connection| insert_deliveries(connection, &deliveries)).await
+    pub async fn add_deliveries(self, deliveries: Vec<NewDelivery>) -> Stored<()> {
+        self.0.write(Durability::PowerLoss, move |connection| insert_deliveries(connection, &deliveries)).await
     }
 
     /// Stores a delivery, to be attempted immediately. Returns `false` and stores nothing if its id
     /// is already stored.
-    pub async fn add_delivery_once(&self, delivery: NewDelivery) -> Stored<bool> {
-        self.database
+    pub async fn add_delivery_once(self, delivery: NewDelivery) -> Stored<bool> {
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 connection.lock(&format!("webhook delivery\0{}", delivery.webhook_id))?;
                 let is_known: bool = connection.one(
@@ -41,9 +42,9 @@ impl Store {
     }
 
     /// Returns the deliveries of an event, in the order of their ids.
-    pub async fn deliveries_of_event(&self, event: &str) -> Stored<Vec<AnyDelivery>> {
+    pub async fn deliveries_of_event(self, event: &str) -> Stored<Vec<AnyDelivery>> {
         let event = event.to_owned();
-        self.database
+        self.0
             .read(move |connection| {
                 connection.all(
                 &format!(
@@ -56,9 +57,9 @@ impl Store {
     }
 
     /// Returns the deliveries about the end of a job, in the order of their ids.
-    pub async fn deliveries_of(&self, job_id: &str) -> Stored<Vec<Delivery>> {
+    pub async fn deliveries_of(self, job_id: &str) -> Stored<Vec<Delivery>> {
         let job_id = job_id.to_owned();
-        self.database
+        self.0
             .read(move |connection| {
                 connection.all(
                     &format!("SELECT {COLUMNS} FROM webhook_deliveries WHERE job_id = $1 ORDER BY webhook_id"),
@@ -71,9 +72,9 @@ impl Store {
     /// Deletes the URLs and bodies of deliveries that have ended and that are no longer kept, the
     /// records of deliveries that have expired, and secrets that have expired. Returns the number
     /// of records and secrets.
-    pub async fn sweep_webhooks(&self) -> Stored<u64> {
-        while self.database.write(Durability::ProcessKill, delete_old_bodies).await? == SWEEP_BATCH {}
-        self.database.write(Durability::ProcessKill, |connection| {
+    pub async fn sweep(self) -> Stored<u64> {
+        while self.0.write(Durability::ProcessKill, delete_old_bodies).await? == SWEEP_BATCH {}
+        self.0.write(Durability::ProcessKill, |connection| {
             let deliveries = connection.execute(
                 "DELETE FROM webhook_deliveries WHERE status <> 'pending' AND payload_id IS NULL AND expires_at <= now_ms()",
                 &[],

@@ -14,9 +14,10 @@ use database::value::values;
 use super::deliveries::{COLUMNS, delete_body};
 use super::types::{Attempts, SOURCE_COLUMNS};
 use super::{ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, Payload, WebhookSource};
+use crate::handles::Webhooks;
 use crate::records::record;
 use crate::triggers::{AttemptOfEvent, note_attempt};
-use crate::{Sealed, Store, Stored};
+use crate::{Sealed, Stored};
 
 /// Limits of the deliveries that are attempted at the same time by all gateways together, and of
 /// one claim. Without them, one slow receiver would delay the others.
@@ -45,16 +46,16 @@ pub enum AttemptResult {
     Gone,
 }
 
-impl Store {
+impl Webhooks<'_> {
     /// Takes the leases of deliveries that are due, for the time `life`. Tenants and receivers take
     /// turns: the first delivery of each comes before the second of any.
-    pub async fn claim_deliveries(&self, life: Duration, limits: ClaimLimits) -> Stored<Vec<ClaimedDelivery>> {
-        if limits.of_claim == 0 || limits.bytes == 0 || !self.database.read(is_any_due).await? {
+    pub async fn claim_deliveries(self, life: Duration, limits: ClaimLimits) -> Stored<Vec<ClaimedDelivery>> {
+        if limits.of_claim == 0 || limits.bytes == 0 || !self.0.read(is_any_due).await? {
             return Ok(Vec::new());
         }
         // A database server may lose its power while the worker continues. Its lease must then not
         // be given to another one.
-        self.database.write(Durability::PowerLoss, move |connection| claim_due(connection, life, limits)).await
+        self.0.write(Durability::PowerLoss, move |connection| claim_due(connection, life, limits)).await
     }
 
     /// Stores the attempts of a delivery, with the last one, and its state after that. Releases the
@@ -65,7 +66,7 @@ impl Store {
     /// Fails if the database does not answer. The delivery is then attempted again after the end of
     /// the lease.
     pub async fn finish_attempt(
-        &self,
+        self,
         webhook_id: &str,
         fence: i64,
         attempts: &[DeliveryAttempt],
@@ -73,7 +74,7 @@ impl Store {
         keep: Duration,
     ) -> Stored<bool> {
         let (webhook_id, attempts) = (webhook_id.to_owned(), Attempts::to_text(attempts));
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let written = match result {
                 AttemptResult::Gone => {

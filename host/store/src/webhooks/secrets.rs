@@ -8,24 +8,19 @@ use database::value::values;
 
 use super::WebhookSecret;
 use crate::audit::{self, Acting, AuditAction};
+use crate::handles::Webhooks;
 use crate::records::record;
-use crate::{Sealed, Store, Stored};
+use crate::{Sealed, Stored};
 
 /// The columns of a [`WebhookSecret`], in the order in which they are read.
 const COLUMNS: &str = "id, created_at, expires_at, data_key, secret";
 
-impl Store {
+impl Webhooks<'_> {
     /// Stores a secret as the current one of a tenant. The previous one stays valid for the time
     /// `overlap`. Older ones are deleted, so that at most two are valid.
-    pub async fn add_webhook_secret(
-        &self,
-        tenant: &str,
-        id: &str,
-        secret: Sealed,
-        overlap: Duration,
-    ) -> Stored<WebhookSecret> {
-        let (tenant, id, by, quota) = (tenant.to_owned(), id.to_owned(), Acting::current(), self.quota);
-        self.database
+    pub async fn add_secret(self, tenant: &str, id: &str, secret: Sealed, overlap: Duration) -> Stored<WebhookSecret> {
+        let (tenant, id, by, quota) = (tenant.to_owned(), id.to_owned(), Acting::current(), self.0.quota);
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 quota.check(connection, &tenant)?;
                 audit::note(connection, &by, AuditAction::WebhookSecretCreated, &id, &tenant, "")?;
@@ -51,9 +46,9 @@ impl Store {
     }
 
     /// Returns the valid secrets of a tenant: the current one first.
-    pub async fn webhook_secrets(&self, tenant: &str) -> Stored<Vec<WebhookSecret>> {
+    pub async fn secrets(self, tenant: &str) -> Stored<Vec<WebhookSecret>> {
         let tenant = tenant.to_owned();
-        self.database
+        self.0
             .read(move |connection| {
                 connection.all(
                     &format!(
@@ -68,9 +63,9 @@ impl Store {
     }
 
     /// Deletes a secret. Returns `false` if the tenant has no valid secret with this id.
-    pub async fn delete_webhook_secret(&self, tenant: &str, id: &str) -> Stored<bool> {
+    pub async fn delete_secret(self, tenant: &str, id: &str) -> Stored<bool> {
         let (tenant, id, by) = (tenant.to_owned(), id.to_owned(), Acting::current());
-        self.database
+        self.0
             .write(Durability::PowerLoss, move |connection| {
                 let deleted = connection.execute(
                     "DELETE FROM webhook_secrets

@@ -32,11 +32,11 @@ async fn site_with_key(site: &Site) -> &Store {
 }
 
 async fn ids(store: &Store, tenant: &str) -> Vec<String> {
-    store.webhook_secrets(tenant).await.unwrap().into_iter().map(|secret| secret.id).collect()
+    store.webhooks().secrets(tenant).await.unwrap().into_iter().map(|secret| secret.id).collect()
 }
 
 async fn add(store: &Store, tenant: &str, id: &str, overlap: Duration) -> WebhookSecret {
-    store.add_webhook_secret(tenant, id, sealed("dk_1"), overlap).await.unwrap()
+    store.webhooks().add_secret(tenant, id, sealed("dk_1"), overlap).await.unwrap()
 }
 
 async fn the_secret_before_stays_valid_for_the_overlap_and_older_ones_end(site: Site) {
@@ -44,7 +44,7 @@ async fn the_secret_before_stays_valid_for_the_overlap_and_older_ones_end(site: 
     let first = add(store, "acme", "whs_1", DAY).await;
     assert_eq!((first.expires_at, first.secret), (None, sealed("dk_1")));
     add(store, "acme", "whs_2", DAY).await;
-    let secrets = store.webhook_secrets("acme").await.unwrap();
+    let secrets = store.webhooks().secrets("acme").await.unwrap();
     assert_eq!(secrets.iter().map(|secret| secret.id.as_str()).collect::<Vec<_>>(), ["whs_2", "whs_1"]);
     assert_eq!(secrets[0].expires_at, None);
     let overlap = secrets[1].expires_at.unwrap().duration_since(first.created_at).unwrap();
@@ -53,7 +53,7 @@ async fn the_secret_before_stays_valid_for_the_overlap_and_older_ones_end(site: 
     assert_eq!(ids(store, "acme").await, ["whs_3", "whs_2"]);
     add(store, "acme", "whs_4", Duration::ZERO).await;
     assert_eq!(ids(store, "acme").await, ["whs_4"]);
-    assert!(!store.delete_webhook_secret("acme", "whs_3").await.unwrap());
+    assert!(!store.webhooks().delete_secret("acme", "whs_3").await.unwrap());
 }
 
 async fn a_tenant_sees_and_deletes_only_its_own_secrets(site: Site) {
@@ -61,10 +61,10 @@ async fn a_tenant_sees_and_deletes_only_its_own_secrets(site: Site) {
     add(store, "acme", "whs_1", DAY).await;
     add(store, "other", "whs_2", DAY).await;
     assert_eq!(ids(store, "acme").await, ["whs_1"]);
-    assert!(!store.delete_webhook_secret("acme", "whs_2").await.unwrap());
+    assert!(!store.webhooks().delete_secret("acme", "whs_2").await.unwrap());
     assert_eq!(ids(store, "other").await, ["whs_2"]);
-    assert!(store.delete_webhook_secret("other", "whs_2").await.unwrap());
-    assert!(!store.delete_webhook_secret("other", "whs_2").await.unwrap());
+    assert!(store.webhooks().delete_secret("other", "whs_2").await.unwrap());
+    assert!(!store.webhooks().delete_secret("other", "whs_2").await.unwrap());
     assert!(ids(store, "other").await.is_empty());
 }
 
@@ -80,7 +80,7 @@ async fn secrets_that_are_added_at_once_leave_one_current_secret(site: Site) {
     for added in adding {
         added.await.unwrap();
     }
-    let current = store.webhook_secrets("acme").await.unwrap().into_iter().map(|secret| secret.expires_at.is_none());
+    let current = store.webhooks().secrets("acme").await.unwrap().into_iter().map(|secret| secret.expires_at.is_none());
     assert_eq!(current.collect::<Vec<_>>(), [true, false]);
 }
 
@@ -107,31 +107,31 @@ fn limits(of_receiver: u32, of_tenant: u32, of_claim: u32) -> ClaimLimits {
 
 /// The sorted ids of the claimed deliveries.
 async fn claim(store: &Store, limits: ClaimLimits) -> Vec<String> {
-    let claimed = store.claim_deliveries(LEASE, limits).await.unwrap();
+    let claimed = store.webhooks().claim_deliveries(LEASE, limits).await.unwrap();
     let mut ids: Vec<_> = claimed.into_iter().map(|claimed| claimed.delivery.webhook_id).collect();
     ids.sort();
     ids
 }
 
 async fn claim_one(store: &Store, life: Duration) -> Option<ClaimedDelivery> {
-    store.claim_deliveries(life, limits(9, 9, 1)).await.unwrap().pop()
+    store.webhooks().claim_deliveries(life, limits(9, 9, 1)).await.unwrap().pop()
 }
 
 async fn a_delivery_is_stored_once_and_only_if_its_transaction_commits(site: Site) {
     let store = site_with_key(&site).await;
-    let broken = store.database.write(database::connection::Durability::PowerLoss, |connection| {
+    let broken = store.write(database::connection::Durability::PowerLoss, |connection| {
         insert_deliveries(connection, &[delivery("acme", "one", 1)])?;
         Err::<(), _>(StoreError::Duplicate)
     });
     broken.await.unwrap_err();
-    assert!(store.deliveries_of("job_1").await.unwrap().is_empty());
+    assert!(store.webhooks().deliveries_of("job_1").await.unwrap().is_empty());
     let event = NewDelivery { source: WebhookSource::Event, ..delivery("acme", "one", 2) };
-    store.add_deliveries(vec![delivery("acme", "one", 1), event]).await.unwrap();
+    store.webhooks().add_deliveries(vec![delivery("acme", "one", 1), event]).await.unwrap();
     let claimed = claim_one(store, LEASE).await.unwrap();
-    store.add_deliveries(vec![delivery("acme", "one", 1)]).await.unwrap();
+    store.webhooks().add_deliveries(vec![delivery("acme", "one", 1)]).await.unwrap();
     let expected =
         Delivery { webhook_id: "msg_acme_one_1".into(), status: DeliveryStatus::Pending, attempts: Vec::new() };
-    assert_eq!(store.deliveries_of("job_1").await.unwrap(), std::slice::from_ref(&expected));
+    assert_eq!(store.webhooks().deliveries_of("job_1").await.unwrap(), std::slice::from_ref(&expected));
     let source = WebhookSource::Job("job_1".into());
     let (tenant, url, payload) = ("acme".to_owned(), sealed("dk_1"), payload("acme_one_1"));
     assert_eq!(claimed, ClaimedDelivery { delivery: expected, tenant, source, url, payload, fence: 1, resent: false });
@@ -142,7 +142,7 @@ async fn a_delivery_is_stored_once_and_only_if_its_transaction_commits(site: Sit
 async fn one_of_many_gateways_claims_a_delivery(site: Site) {
     let store = site_with_key(&site).await;
     let other = site.open_again().await;
-    store.add_deliveries((0..20).map(|number| delivery("acme", "one", number)).collect()).await.unwrap();
+    store.webhooks().add_deliveries((0..20).map(|number| delivery("acme", "one", number)).collect()).await.unwrap();
     let claiming: Vec<_> = (0..10)
         .map(|number| {
             let store = if number % 2 == 0 { store } else { &other }.clone();
@@ -161,33 +161,45 @@ async fn one_of_many_gateways_claims_a_delivery(site: Site) {
 
 async fn a_delivery_whose_gateway_died_is_claimed_again_and_the_late_result_is_not_stored(site: Site) {
     let store = site_with_key(&site).await;
-    store.add_deliveries(vec![delivery("acme", "one", 1)]).await.unwrap();
+    store.webhooks().add_deliveries(vec![delivery("acme", "one", 1)]).await.unwrap();
     // This lease ends in the moment in which it is taken.
     let late = claim_one(store, Duration::ZERO).await.unwrap();
     let next = claim_one(store, LEASE).await.unwrap();
     let id = next.delivery.webhook_id;
     assert_eq!((late.delivery.webhook_id, late.fence, next.fence), (id.clone(), 1, 2));
-    assert!(!store.finish_attempt(&id, late.fence, &[], AttemptResult::Failed, Duration::ZERO).await.unwrap());
-    assert!(store.finish_attempt(&id, next.fence, &[], AttemptResult::Delivered, Duration::ZERO).await.unwrap());
-    assert_eq!(store.deliveries_of("job_1").await.unwrap()[0].status, DeliveryStatus::Delivered);
-    assert!(!store.finish_attempt(&id, next.fence, &[], AttemptResult::Failed, Duration::ZERO).await.unwrap());
+    assert!(
+        !store.webhooks().finish_attempt(&id, late.fence, &[], AttemptResult::Failed, Duration::ZERO).await.unwrap()
+    );
+    assert!(
+        store.webhooks().finish_attempt(&id, next.fence, &[], AttemptResult::Delivered, Duration::ZERO).await.unwrap()
+    );
+    assert_eq!(store.webhooks().deliveries_of("job_1").await.unwrap()[0].status, DeliveryStatus::Delivered);
+    assert!(
+        !store.webhooks().finish_attempt(&id, next.fence, &[], AttemptResult::Failed, Duration::ZERO).await.unwrap()
+    );
 }
 
 async fn a_delivery_is_claimed_again_when_its_retry_is_due_and_never_after_its_end(site: Site) {
     let store = site_with_key(&site).await;
-    store.add_deliveries(vec![delivery("acme", "one", 1)]).await.unwrap();
+    store.webhooks().add_deliveries(vec![delivery("acme", "one", 1)]).await.unwrap();
     let first = claim_one(store, LEASE).await.unwrap();
     let id = first.delivery.webhook_id;
     let mut attempts = vec![DeliveryAttempt { at: at_second(5), result: Ok(503) }];
     let later = AttemptResult::RetryAfter(Duration::from_secs(60));
-    assert!(store.finish_attempt(&id, first.fence, &attempts, later, Duration::ZERO).await.unwrap());
+    assert!(store.webhooks().finish_attempt(&id, first.fence, &attempts, later, Duration::ZERO).await.unwrap());
     assert_eq!(claim_one(store, LEASE).await, None);
     site.execute("UPDATE webhook_deliveries SET next_attempt_at = next_attempt_at - 60000").await;
     let second = claim_one(store, LEASE).await.unwrap();
     assert_eq!(second.delivery.attempts, attempts);
     attempts.push(DeliveryAttempt { at: at_second(9), result: Err("no \"answer\"".into()) });
-    assert!(store.finish_attempt(&id, second.fence, &attempts, AttemptResult::Failed, Duration::ZERO).await.unwrap());
-    let stored = store.deliveries_of("job_1").await.unwrap().remove(0);
+    assert!(
+        store
+            .webhooks()
+            .finish_attempt(&id, second.fence, &attempts, AttemptResult::Failed, Duration::ZERO)
+            .await
+            .unwrap()
+    );
+    let stored = store.webhooks().deliveries_of("job_1").await.unwrap().remove(0);
     assert_eq!((stored.status, stored.attempts), (DeliveryStatus::Failed, attempts));
     assert_eq!(claim_one(store, LEASE).await, None);
     // URL and body are gone.
@@ -199,16 +211,17 @@ async fn a_body_is_deleted_with_the_end_of_the_last_of_its_deliveries(site: Site
     let store = site_with_key(&site).await;
     let other = site.open_again().await;
     let of_job = |number| NewDelivery { payload: payload("job_1"), ..delivery("acme", "one", number) };
-    store.add_deliveries((0..URLS).map(of_job).collect()).await.unwrap();
+    store.webhooks().add_deliveries((0..URLS).map(of_job).collect()).await.unwrap();
     let bodies = async || site.execute("UPDATE webhook_payloads SET tenant = tenant").await;
     assert_eq!(bodies().await, 1);
-    let mut claimed = store.claim_deliveries(LEASE, limits(9, 9, 9)).await.unwrap();
+    let mut claimed = store.webhooks().claim_deliveries(LEASE, limits(9, 9, 9)).await.unwrap();
     assert!(claimed.iter().all(|other| Arc::ptr_eq(&other.payload, &claimed[0].payload)));
     let last = claimed.pop().unwrap();
     let end = |store: &Store, claimed: ClaimedDelivery| {
         let store = store.clone();
         let ending = async move {
             store
+                .webhooks()
                 .finish_attempt(
                     &claimed.delivery.webhook_id,
                     claimed.fence,
@@ -230,8 +243,8 @@ async fn a_body_is_deleted_with_the_end_of_the_last_of_its_deliveries(site: Site
 
     // All of them end at the same time, on two gateways.
     let of_job = |number| NewDelivery { payload: payload("job_2"), ..delivery("acme", "two", number) };
-    store.add_deliveries((0..URLS).map(of_job).collect()).await.unwrap();
-    let claimed = store.claim_deliveries(LEASE, limits(9, 9, 9)).await.unwrap();
+    store.webhooks().add_deliveries((0..URLS).map(of_job).collect()).await.unwrap();
+    let claimed = store.webhooks().claim_deliveries(LEASE, limits(9, 9, 9)).await.unwrap();
     let ending = claimed.into_iter().zip([store, &other].into_iter().cycle());
     for ended in ending.map(|(claimed, store)| end(store, claimed)).collect::<Vec<_>>() {
         assert!(ended.await.unwrap());
@@ -243,9 +256,9 @@ async fn a_slow_receiver_and_a_busy_tenant_leave_room_for_others(site: Site) {
     let store = site_with_key(&site).await;
     let of =
         |tenant: &'static str, receiver: &'static str| (0..5).map(move |number| delivery(tenant, receiver, number));
-    store.add_deliveries(of("acme", "slow").chain(of("acme", "two")).collect()).await.unwrap();
+    store.webhooks().add_deliveries(of("acme", "slow").chain(of("acme", "two")).collect()).await.unwrap();
     // They are a moment later, but each comes before the second one of another.
-    store.add_deliveries(vec![delivery("acme", "last", 0), delivery("other", "slow", 0)]).await.unwrap();
+    store.webhooks().add_deliveries(vec![delivery("acme", "last", 0), delivery("other", "slow", 0)]).await.unwrap();
     let first = claim(store, limits(2, 4, 3)).await;
     assert_eq!(first.len(), 3);
     assert!(first.contains(&"msg_other_slow_0".to_owned()), "{first:?}");
@@ -260,7 +273,7 @@ async fn a_slow_receiver_and_a_busy_tenant_leave_room_for_others(site: Site) {
 
 async fn a_claim_returns_bodies_up_to_its_size_and_at_least_one(site: Site) {
     let store = site_with_key(&site).await;
-    store.add_deliveries((0..6).map(|number| delivery("acme", "one", number)).collect()).await.unwrap();
+    store.webhooks().add_deliveries((0..6).map(|number| delivery("acme", "one", number)).collect()).await.unwrap();
     // Each body has three bytes.
     for (bytes, expected) in [(0, 0), (1, 1), (3, 1), (4, 2)] {
         let claimed = claim(store, ClaimLimits { bytes, ..limits(9, 9, 9) }).await;
@@ -271,22 +284,23 @@ async fn a_claim_returns_bodies_up_to_its_size_and_at_least_one(site: Site) {
 async fn records_are_swept_after_their_end_and_expiry(site: Site) {
     let store = site_with_key(&site).await;
     let kept = NewDelivery { kept_for: DAY, ..delivery("acme", "one", 2) };
-    store.add_deliveries(vec![delivery("acme", "one", 1), kept]).await.unwrap();
+    store.webhooks().add_deliveries(vec![delivery("acme", "one", 1), kept]).await.unwrap();
     add(store, "acme", "whs_1", DAY).await;
     add(store, "acme", "whs_2", Duration::ZERO).await;
     // The secret has expired. The deliveries are pending.
-    assert_eq!(store.sweep_webhooks().await.unwrap(), 1);
-    for claimed in store.claim_deliveries(LEASE, limits(9, 9, 9)).await.unwrap() {
+    assert_eq!(store.webhooks().sweep().await.unwrap(), 1);
+    for claimed in store.webhooks().claim_deliveries(LEASE, limits(9, 9, 9)).await.unwrap() {
         let ClaimedDelivery { delivery, fence, .. } = claimed;
         assert!(
             store
+                .webhooks()
                 .finish_attempt(&delivery.webhook_id, fence, &[], AttemptResult::Delivered, Duration::ZERO)
                 .await
                 .unwrap()
         );
     }
-    assert_eq!(store.sweep_webhooks().await.unwrap(), 1);
-    let left = store.deliveries_of("job_1").await.unwrap();
+    assert_eq!(store.webhooks().sweep().await.unwrap(), 1);
+    let left = store.webhooks().deliveries_of("job_1").await.unwrap();
     assert_eq!(left.into_iter().map(|delivery| delivery.webhook_id).collect::<Vec<_>>(), ["msg_acme_one_2"]);
     assert_eq!(ids(store, "acme").await, ["whs_2"]);
 }
@@ -294,42 +308,44 @@ async fn records_are_swept_after_their_end_and_expiry(site: Site) {
 async fn a_delivery_that_has_ended_is_sent_once_more_while_its_body_is_kept(site: Site) {
     let store = site_with_key(&site).await;
     let id = "msg_acme_one_1";
-    assert_eq!(store.resend_delivery(id).await.unwrap(), Resent::Unknown);
-    store.add_deliveries(vec![delivery("acme", "one", 1)]).await.unwrap();
+    assert_eq!(store.webhooks().resend_delivery(id).await.unwrap(), Resent::Unknown);
+    store.webhooks().add_deliveries(vec![delivery("acme", "one", 1)]).await.unwrap();
     for _ in 0..2 {
         let claimed = claim_one(store, LEASE).await.unwrap();
-        assert!(store.finish_attempt(id, claimed.fence, &[], AttemptResult::Delivered, DAY).await.unwrap());
+        assert!(store.webhooks().finish_attempt(id, claimed.fence, &[], AttemptResult::Delivered, DAY).await.unwrap());
         assert_eq!(claim_one(store, LEASE).await, None);
-        let Resent::Due(due) = store.resend_delivery(id).await.unwrap() else { unreachable!() };
+        let Resent::Due(due) = store.webhooks().resend_delivery(id).await.unwrap() else { unreachable!() };
         assert_eq!((due.delivery.status, due.kept_until), (DeliveryStatus::Pending, None));
     }
     let claimed = claim_one(store, LEASE).await.unwrap();
     assert_eq!((claimed.resent, claimed.payload), (true, payload("acme_one_1")));
-    assert!(store.finish_attempt(id, claimed.fence, &[], AttemptResult::Failed, LEASE).await.unwrap());
-    store.sweep_webhooks().await.unwrap();
-    assert!(matches!(store.resend_delivery(id).await.unwrap(), Resent::Due(_)));
+    assert!(store.webhooks().finish_attempt(id, claimed.fence, &[], AttemptResult::Failed, LEASE).await.unwrap());
+    store.webhooks().sweep().await.unwrap();
+    assert!(matches!(store.webhooks().resend_delivery(id).await.unwrap(), Resent::Due(_)));
     let claimed = claim_one(store, LEASE).await.unwrap();
-    assert!(store.finish_attempt(id, claimed.fence, &[], AttemptResult::Failed, Duration::ZERO).await.unwrap());
-    assert_eq!(store.resend_delivery(id).await.unwrap(), Resent::NotKept);
+    assert!(
+        store.webhooks().finish_attempt(id, claimed.fence, &[], AttemptResult::Failed, Duration::ZERO).await.unwrap()
+    );
+    assert_eq!(store.webhooks().resend_delivery(id).await.unwrap(), Resent::NotKept);
     let filter = AuditFilter { action: Some("webhook.resent".into()), limit: 10, ..AuditFilter::default() };
-    assert_eq!(store.audit(filter).await.unwrap().len(), 3);
+    assert_eq!(store.audit().list(filter).await.unwrap().len(), 3);
 }
 
 async fn the_deliveries_of_all_tenants_are_listed_with_filters(site: Site) {
     let store = site_with_key(&site).await;
     for (tenant, receiver) in [("acme", "one"), ("other", "one"), ("acme", "two")] {
-        store.add_deliveries(vec![delivery(tenant, receiver, 1)]).await.unwrap();
+        store.webhooks().add_deliveries(vec![delivery(tenant, receiver, 1)]).await.unwrap();
         // Times of creation are in milliseconds.
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     let ids = async |filter: AnyDeliveryFilter| {
-        let found = store.all_deliveries(AnyDeliveryFilter { limit: 2, ..filter }).await.unwrap();
+        let found = store.webhooks().all_deliveries(AnyDeliveryFilter { limit: 2, ..filter }).await.unwrap();
         found.into_iter().map(|found| found.delivery.webhook_id).collect::<Vec<_>>()
     };
     let all = AnyDeliveryFilter::default;
     let [first, second, third] = ["msg_acme_one_1", "msg_other_one_1", "msg_acme_two_1"];
     assert_eq!(ids(all()).await, [third, second]);
-    let last = store.all_deliveries(AnyDeliveryFilter { limit: 2, ..all() }).await.unwrap().remove(1);
+    let last = store.webhooks().all_deliveries(AnyDeliveryFilter { limit: 2, ..all() }).await.unwrap().remove(1);
     let before = Some((last.created_at, last.delivery.webhook_id));
     assert_eq!(ids(AnyDeliveryFilter { before, ..all() }).await, [first]);
     assert_eq!(ids(AnyDeliveryFilter { tenant: Some("acme".into()), ..all() }).await, [third, first]);

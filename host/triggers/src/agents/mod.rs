@@ -91,9 +91,9 @@ pub(super) struct NewAgent {
 impl Triggers {
     /// Ends triggers whose agents have not asked again in time. Each gateway does this.
     pub(super) async fn end_expired(&self) -> Result<(), TriggerError> {
-        for trigger in self.parts.store.expired_agent_triggers().await? {
+        for trigger in self.parts.store.agent_triggers().expired().await? {
             // Another gateway may have ended it, or its agent has just renewed it.
-            if self.parts.store.end_agent_trigger(&trigger).await?.is_some() {
+            if self.parts.store.agent_triggers().end(&trigger).await?.is_some() {
                 tracing::debug!(trigger, "a trigger has ended, because its agent did not ask again");
             }
         }
@@ -102,7 +102,7 @@ impl Triggers {
 
     /// The trigger of a subscription of the caller.
     async fn of_agent(&self, of: Of<'_>, id: &str) -> Result<Option<Trigger>, TriggerError> {
-        Ok(self.parts.store.agent_trigger(id).await?.filter(|trigger| of.has(trigger)))
+        Ok(self.parts.store.agent_triggers().get(id).await?.filter(|trigger| of.has(trigger)))
     }
 
     /// Checks what an agent wants, up to its account.
@@ -155,7 +155,7 @@ impl Triggers {
     ) -> Result<Option<Subscription>, AgentError> {
         let (tenant, subject) = of.caller()?;
         let Some(id) = &trigger.subscription else { return Ok(None) };
-        let Some(subscription) = self.parts.store.subscription(id).await? else { return Ok(None) };
+        let Some(subscription) = self.parts.store.subscriptions().get(id).await? else { return Ok(None) };
         match subscription.blocked {
             Some(Blocked::User) => {
                 if let Some(kind) = TypeOf::find(&self.parts.registry, &trigger.connector, &trigger.kind) {

@@ -68,24 +68,24 @@ impl Triggers {
         let (store, id) = (&self.parts.store, &trigger.id);
         let cursor = |sequence| AgentCursor { trigger: id.clone(), sequence }.to_text();
         let Some(known) = known else {
-            let cursor = cursor(store.last_sequence(id).await?);
+            let cursor = cursor(store.events().last_sequence(id).await?);
             return Ok(Polled { events: Vec::new(), cursor, truncated: false, has_more: false, next_poll });
         };
         // The events of the trigger before are gone.
         let is_other = known.trigger != *id;
         let after = if is_other { 0 } else { known.sequence };
-        let (mut stored, is_gone) = store.events_of(id, after, limit + 1).await?;
+        let (mut stored, is_gone) = store.events().of(id, after, limit + 1).await?;
         let floor = poll.max_age.and_then(|age| clock::now().checked_sub(age));
         let mut truncated = is_gone || is_other;
         if let Some(floor) = floor.filter(|floor| stored.first().is_some_and(|first| first.received_at < *floor)) {
-            stored = store.events_since(id, floor, limit + 1).await?;
+            stored = store.events().since(id, floor, limit + 1).await?;
             truncated = true;
         }
         let has_more = stored.len() > limit as usize;
         stored.truncate(limit as usize);
         let last = match stored.last() {
             Some(event) => event.sequence,
-            None if truncated => store.last_sequence(id).await?,
+            None if truncated => store.events().last_sequence(id).await?,
             None => after,
         };
         let mut events = Vec::with_capacity(stored.len());
@@ -112,7 +112,7 @@ impl Triggers {
                 let expires_at = trigger.agent.as_ref().map(|part| part.expires_at);
                 let left = expires_at.and_then(|end| end.duration_since(clock::now()).ok());
                 let is_fresh = left.is_some_and(|left| left > RENEWED_BELOW);
-                if is_fresh || self.parts.store.renew_agent_trigger(&trigger.id, POLLED_FOR).await?.is_some() {
+                if is_fresh || self.parts.store.agent_triggers().renew(&trigger.id, POLLED_FOR).await?.is_some() {
                     return Ok(trigger);
                 }
                 continue;

@@ -69,9 +69,9 @@ impl Triggers {
             // An error in the wish is told before the receiver is asked.
             self.check_wish(of, &wish, deadline).await?;
         }
-        if !store.is_verified_receiver(tenant, subject, &receiver.url).await? {
+        if !store.agent_triggers().is_verified_receiver(tenant, subject, &receiver.url).await? {
             self.parts.webhooks.challenge(&wish.id, &receiver.url, &receiver.secrets).await?;
-            store.add_verified_receiver(tenant, subject, &receiver.url, VERIFIED_FOR).await?;
+            store.agent_triggers().add_verified_receiver(tenant, subject, &receiver.url, VERIFIED_FOR).await?;
         }
         for _ in 0..ATTEMPTS {
             let renewed = match self.of_agent(of, &wish.id).await? {
@@ -85,7 +85,7 @@ impl Triggers {
             };
             let Some((trigger, deliveries)) = renewed else { continue };
             let Some(part) = &trigger.agent else { continue };
-            let sequence = store.delivered_up_to(&trigger.id, "").await?;
+            let sequence = store.agent_triggers().delivered_up_to(&trigger.id, "").await?;
             let cursor = AgentCursor { trigger: trigger.id.clone(), sequence }.to_text();
             let truncated = known.as_ref().is_some_and(|known| known.trigger != trigger.id);
             return Ok(Subscribed { expires_at: part.expires_at, cursor, truncated, deliveries });
@@ -102,12 +102,12 @@ impl Triggers {
         deadline: Instant,
     ) -> Result<Option<Renewed>, AgentError> {
         let (store, id) = (&self.parts.store, &trigger.id);
-        let Some(report) = store.agent_deliveries(id).await? else { return Ok(None) };
-        let Some(former) = store.agent_receiver(id).await? else { return Ok(None) };
+        let Some(report) = store.agent_triggers().deliveries(id).await? else { return Ok(None) };
+        let Some(former) = store.agent_triggers().receiver(id).await? else { return Ok(None) };
         let former = self.parts.webhooks.agent_secrets(id, &former).await?;
         let secrets = receiver.secrets.clone().after(former, store.database().now().await?.into());
         let sealed = self.seal(&AgentPart::context(id), &secrets).await?;
-        if store.resubscribe_agent(id, receiver.life, receiver.takes_control, sealed).await?.is_none() {
+        if store.agent_triggers().resubscribe(id, receiver.life, receiver.takes_control, sealed).await?.is_none() {
             return Ok(None);
         }
         let was_active = !matches!(trigger.state, TriggerState::Paused | TriggerState::Failed);
@@ -138,7 +138,7 @@ impl Triggers {
     /// The receiver that is told if a trigger ends without its agent.
     pub(crate) async fn receiver_of_end(&self, trigger: &Trigger) -> Result<Option<ReceiverOfEnd>, TriggerError> {
         let Some(part) = trigger.agent.as_ref().filter(|part| part.takes_control) else { return Ok(None) };
-        let Some(receiver) = self.parts.store.agent_receiver(&trigger.id).await? else { return Ok(None) };
+        let Some(receiver) = self.parts.store.agent_triggers().receiver(&trigger.id).await? else { return Ok(None) };
         let secrets = self.parts.webhooks.agent_secrets(&trigger.id, &receiver).await?;
         let url = self.definition(trigger).await?.urls.into_iter().next();
         Ok(url.map(|url| ReceiverOfEnd { subscription: part.id.clone(), url, secrets }))

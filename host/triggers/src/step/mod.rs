@@ -93,11 +93,11 @@ impl Triggers {
         deadline: Instant,
     ) -> Result<Option<bool>, TriggerError> {
         let sealed: Sealed = self.unseal(&Subscription::context(&subscription.id), &subscription.secret).await?;
-        let triggers = self.parts.store.triggers_of(&subscription.id).await?;
+        let triggers = self.parts.store.triggers().of(&subscription.id).await?;
         if triggers.is_empty() && !subscription.is_unused {
             // Its last trigger was deleted since this step began. That caller waits for the lease, and
             // says in its answer how the subscription ended.
-            self.parts.store.release_subscription(&subscription.id, subscription.fence).await?;
+            self.parts.store.subscriptions().release(&subscription.id, subscription.fence).await?;
             return Ok(None);
         }
         if triggers.is_empty() {
@@ -114,7 +114,7 @@ impl Triggers {
             // The connector may be about to be replaced, or it may be at another gateway.
             let reason = Some(format!("the connector `{}` has no such type now", subscription.connector));
             let step = SubscriptionStep { reason, look_in: GONE_DELAY, ..SubscriptionStep::default() };
-            self.parts.store.end_step(subscription, step).await?;
+            self.parts.store.subscriptions().end_step(subscription, step).await?;
             return Ok(None);
         }
         let cursor = match &subscription.cursor {
@@ -149,7 +149,7 @@ impl Triggers {
         for standing in [&sealed.former, &sealed.standing].into_iter().flatten() {
             ended = Some(self.unsubscribe(subscription, &sealed.parameters, standing, deadline).await);
         }
-        self.parts.store.delete_subscription(&subscription.id, subscription.fence).await?;
+        self.parts.store.subscriptions().delete(&subscription.id, subscription.fence).await?;
         Ok(ended)
     }
 
@@ -296,7 +296,9 @@ impl Step<'_> {
             }
         }
         let done = std::mem::take(&mut self.done);
-        let Some(now) = self.triggers.parts.store.end_step(self.subscription, done).await? else { return Ok(()) };
+        let Some(now) = self.triggers.parts.store.subscriptions().end_step(self.subscription, done).await? else {
+            return Ok(());
+        };
         for (member, was) in self.members.iter().zip(was) {
             // A trigger that was just made has its state in the answer to the caller.
             if was != TriggerState::Pending {
@@ -320,13 +322,13 @@ impl Step<'_> {
             _ => return Ok(()),
         };
         let Self { triggers, subscription, .. } = self;
-        if !triggers.parts.store.tell_degraded(&trigger.id, is_bad).await? {
+        if !triggers.parts.store.triggers().tell_degraded(&trigger.id, is_bad).await? {
             return Ok(());
         }
         let data = json!({ "reason": state.reason });
         let id = format!("{}/{}", subscription.id, subscription.fence);
         let event = triggers.control_event(trigger, &member.definition, kind, &id, &data).await?;
-        triggers.parts.store.add_events(triggers.vault().await?, vec![event]).await?;
+        triggers.parts.store.events().add(triggers.vault().await?, vec![event]).await?;
         triggers.parts.webhooks.wake();
         Ok(())
     }

@@ -161,13 +161,18 @@ impl Step<'_> {
         let parts = &self.triggers.parts;
         let has_webhooks = events.iter().any(|event| !event.deliveries.is_empty());
         let max_pending = parts.config.triggers.max_pending_per_tenant;
-        if has_webhooks && parts.store.pending_events(tenant).await? >= max_pending {
+        if has_webhooks && parts.store.events().pending(tenant).await? >= max_pending {
             return Ok(self.has_no_room("backlog"));
         }
         let sealed = self.triggers.seal(&Subscription::cursor_context(id), &cursor).await?;
         self.empty_reads = if events.is_empty() { self.empty_reads.saturating_add(1) } else { 0 };
         let read = ReadEvents { cursor: sealed, events };
-        let stored = match parts.store.store_read(self.triggers.vault().await?, self.subscription, read, LEASE).await {
+        let stored = match parts
+            .store
+            .subscriptions()
+            .store_read(self.triggers.vault().await?, self.subscription, read, LEASE)
+            .await
+        {
             Err(StoreError::TenantFull { .. }) => return Ok(self.has_no_room("tenant-full")),
             stored => stored?,
         };

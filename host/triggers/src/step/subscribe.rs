@@ -57,7 +57,14 @@ impl Step<'_> {
             self.done.renew_in = renew_at.map(|at| at.duration_since(*now).unwrap_or_default());
             return Ok(true);
         }
-        if !self.triggers.parts.store.begin_handshake(&self.subscription.id, self.subscription.fence).await? {
+        if !self
+            .triggers
+            .parts
+            .store
+            .subscriptions()
+            .begin_handshake(&self.subscription.id, self.subscription.fence)
+            .await?
+        {
             return Ok(false);
         }
         let is_of_subscription = declared.is_some_and(|inbox| inbox.scope == InboxScope::Subscription);
