@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks that no connector's and no provider's name is in the host, and that few places open files, ask for the time or write to a
-# terminal. A part of `make lint`.
+# Checks that no connector's and no provider's name is in the host, and that few places open files, ask for the time, run statements
+# or write to a terminal. A part of `make lint`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -70,7 +70,12 @@ future_times() {
   code_with "$1" 'clock::now\(\) *\+' '' 'a time that is stored is `store.database().now()` and a duration, or the statement adds the duration'
 }
 
-# Checks that `other_opens`, `other_clocks` and `future_times` find what they must find, and nothing else.
+# The database runs any statement. The crates that know its tables have it as a field.
+other_statements() {
+  code_with "$1" 'database\(\)\.(read|write)\(' '' 'write statements in the crate `store`, which knows the tables'
+}
+
+# Checks that `other_opens`, `other_clocks`, `future_times` and `other_statements` find what they must find, and nothing else.
 test_other_calls() {
   local sample expected
   sample=$(mktemp -d)
@@ -92,6 +97,7 @@ fn now() -> SystemTime {
 }
 fn end() -> SystemTime {
     clock::now() + LIFETIME
+        + store.database().read(|connection| connection.one("SELECT 1", &[]))
 }
 #[cfg(test)]
 mod tests {
@@ -110,8 +116,10 @@ src/one.rs:7
 config/read.rs:13
 src/one.rs:13
 config/read.rs:16
-src/one.rs:16'
-  diff <(echo "$expected") <({ other_opens "$sample"; other_clocks "$sample"; future_times "$sample"; } | sed -e "s|^$sample/||" -e 's/: .*//') >&2 || {
+src/one.rs:16
+config/read.rs:17
+src/one.rs:17'
+  diff <(echo "$expected") <({ other_opens "$sample"; other_clocks "$sample"; future_times "$sample"; other_statements "$sample"; } | sed -e "s|^$sample/||" -e 's/: .*//') >&2 || {
     echo "host/places.sh: its test of places fails" >&2
     exit 1
   }
@@ -139,7 +147,7 @@ host/sandbox/src/child.rs        the pipe to the process that started this one'
 
 # `grep` fails if it finds nothing, which is good here.
 test_other_calls
-found=$(names_in_the_host || true; other_opens host; other_clocks host; future_times host; other_writers)
+found=$(names_in_the_host || true; other_opens host; other_clocks host; future_times host; other_statements host; other_writers)
 if [ -n "$found" ]; then
   echo "$found" >&2
   exit 1

@@ -56,7 +56,7 @@ impl dyn Connection + '_ {
     /// Returns the row of a statement that has at most one.
     ///
     /// # Errors
-    /// As [`Connection::all`](Self::all).
+    /// Fails as `all` does.
     pub fn optional<T: FromRow>(&mut self, sql: &str, parameters: &[Value]) -> Result<Option<T>, StoreError> {
         self.query(sql, parameters)?.pop().map(|mut row| T::from_row(&mut row)).transpose()
     }
@@ -64,7 +64,7 @@ impl dyn Connection + '_ {
     /// Returns the row of a statement that always has exactly one.
     ///
     /// # Errors
-    /// As [`Connection::all`](Self::all). Also fails if there is no row.
+    /// Fails as `all` does, and if there is no row.
     pub fn one<T: FromRow>(&mut self, sql: &str, parameters: &[Value]) -> Result<T, StoreError> {
         self.optional(sql, parameters)?.ok_or(StoreError::Unexpected("a statement returned no row"))
     }
