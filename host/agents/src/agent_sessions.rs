@@ -17,7 +17,7 @@ use contract_rules::text::is_hidden;
 use endpoint::allowed_names::unknown_names;
 use endpoint::answer::private_answer;
 use endpoint::authorize::AuthorizedCaller;
-use endpoint::body::{parse_record, read_json_body};
+use endpoint::body::{HIDDEN, parse_record, read_json_body};
 use endpoint::idempotency;
 use endpoint::records::{AgentSessionCreatedRecord, AgentSessionDeletedRecord, NewAgentSessionBody};
 use endpoint::route::HttpCall;
@@ -111,7 +111,7 @@ async fn check(gateway: &Gateway, caller: &AuthorizedCaller, wanted: &NewAgentSe
     let mut add = |pointer: &str, detail: String| violations.push(Violation { pointer: pointer.to_owned(), detail });
     for (pointer, text) in [("/subject", subject), ("/user_identifier", user_identifier)] {
         if text.as_ref().is_some_and(|text| text.contains(is_hidden)) {
-            add(pointer, endpoint::body::HIDDEN.to_owned());
+            add(pointer, HIDDEN.to_owned());
         }
     }
     if let Some(name) = set {

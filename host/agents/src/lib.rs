@@ -1,4 +1,4 @@
-//! What agents see of a gateway, and the routes of applications that prepare it.
+//! The door of agents: operations as tools, and the routes of applications that prepare them.
 //!
 //! - [`mcp`]: operations as tools of agents
 //! - [`tool_sets`]: the operations that agents get at one address

@@ -1,5 +1,5 @@
-//! What all doors of the gateway share: how an endpoint is declared, who may call it, and how a
-//! handler reads a call and answers it. Nothing here knows a door.
+//! The parts that all doors of the gateway share: how an endpoint is declared, who may call it, and
+//! how a handler reads a call and answers it. Nothing here knows a door.
 //!
 //! - [`route`]: the types of the table of routes, and a call as a handler gets it
 //! - [`path`]: the form in which paths are compared

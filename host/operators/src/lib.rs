@@ -1,4 +1,4 @@
-//! What operators see of a gateway.
+//! The door of operators: their routes, and the console.
 //!
 //! - [`admin`]: changes of connectors, and the lists of all tenants
 //! - [`console`]: the console of operators: its sessions, and its files
