@@ -3,7 +3,7 @@
 //! # Invariants
 //!
 //! - Data that the gateway could not restore is written so that it survives a power loss
-//!   ([`Durability`](database::connection::Durability)). Otherwise a crash could lose a refresh
+//!   ([`database::connection::Durability`]). Otherwise a crash could lose a refresh
 //!   token after the provider has invalidated the previous one, and the user would have to
 //!   authorize again.
 //! - A secret enters the database only after the [`vault`] has sealed it for its own row. Otherwise

@@ -89,8 +89,8 @@ impl AgentTriggers<'_> {
     /// Notes that the receiver has answered a challenge of this caller. Deletes what has expired.
     ///
     /// # Errors
-    /// Fails with [`StoreError::TenantFull`] if the tenant stores too much, or if the database does
-    /// not answer.
+    /// Fails with [`StoreError::TenantFull`](crate::StoreError::TenantFull) if the tenant stores
+    /// too much, or if the database does not answer.
     pub async fn add_verified_receiver(self, tenant: &str, subject: &str, url: &str, life: Duration) -> Stored<()> {
         let (hash, tenant, quota) = (hash_of_receiver(tenant, subject, url), tenant.to_owned(), self.0.quota);
         self.0

@@ -35,8 +35,8 @@ impl Authorizations<'_> {
     /// Stores an authorization. Deletes those that expired more than a day ago.
     ///
     /// # Errors
-    /// Fails with [`StoreError::TooManyAuthorizations`] if the holder has too many in progress, or
-    /// if the database does not answer.
+    /// Fails with [`StoreError::TooManyAuthorizations`](crate::StoreError::TooManyAuthorizations)
+    /// if the holder has too many in progress, or if the database does not answer.
     pub async fn save(self, authorization: Authorization) -> Stored<()> {
         let quota = self.0.quota;
         self.0

@@ -39,8 +39,8 @@ impl Integrations<'_> {
     /// webhooks about it, and the grant that it has `replaced`.
     ///
     /// # Errors
-    /// Fails with [`StoreError::TooManyIntegrations`] if the holder has too many, or if the
-    /// database does not answer.
+    /// Fails with [`StoreError::TooManyIntegrations`](crate::StoreError::TooManyIntegrations) if
+    /// the holder has too many, or if the database does not answer.
     pub async fn connect(
         self,
         holder: &Holder,

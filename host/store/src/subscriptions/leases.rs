@@ -90,8 +90,8 @@ impl Subscriptions<'_> {
     /// nothing is stored then.
     ///
     /// # Errors
-    /// Fails with [`StoreError::TenantFull`] if the tenant stores too much and there are events, or
-    /// if the database does not answer.
+    /// Fails with [`StoreError::TenantFull`](crate::StoreError::TenantFull) if the tenant stores
+    /// too much and there are events, or if the database does not answer.
     pub async fn store_read(
         self,
         vault: &Vault,
