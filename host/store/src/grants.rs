@@ -100,7 +100,7 @@ pub struct GrantSwap {
 }
 
 impl GrantSwap {
-    /// The version `present` replaces `previous`. See `store.grants().of().swap`.
+    /// The version `present` replaces `previous`. See `store.grants().swap`.
     pub fn new(previous: Option<&str>, present: &str, change: GrantChange<'_>) -> Self {
         let (exactly, added, removed) = match change {
             GrantChange::Add(hosts) => (false, hosts.to_vec(), Vec::new()),

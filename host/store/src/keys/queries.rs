@@ -86,7 +86,7 @@ impl Keys<'_> {
         self.0.read(revision).await
     }
 
-    /// Revokes a key. `store.keys().all().adopt` does not bring it back.
+    /// Revokes a key. `store.keys().adopt` does not bring it back.
     pub async fn revoke(self, id: &KeyId) -> Stored<KeyRevocation> {
         let (id, by) = (id.clone(), Acting::current());
         self.0.write(Durability::PowerLoss, move |connection| {
