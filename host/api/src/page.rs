@@ -10,16 +10,22 @@ use serde::de::DeserializeOwned;
 use clock::timestamp;
 use problem::{Problem, read_query};
 
-/// Entries in a page, if the caller does not say how many.
-pub(super) const DEFAULT_LIMIT: u32 = 50;
+/// How many entries a page of a list has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// If the caller does not say how many.
+    pub default: u32,
+    /// The most.
+    pub max: u32,
+}
 
-/// The most entries in a page.
-const MAX_LIMIT: u32 = 200;
+/// The sizes of most lists.
+pub(super) const SIZES: Sizes = Sizes { default: 50, max: 200 };
 
 /// The parameter `limit`.
-pub(super) fn limit(value: &str) -> Result<u32, String> {
-    let limit = value.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
-    limit.ok_or_else(|| format!("Must be a whole number from 1 to {MAX_LIMIT}."))
+pub(super) fn limit(value: &str, Sizes { max, .. }: Sizes) -> Result<u32, String> {
+    let limit = value.parse().ok().filter(|limit| (1..=max).contains(limit));
+    limit.ok_or_else(|| format!("Must be a whole number from 1 to {max}."))
 }
 
 /// The parameter `cursor`: the place of the last entry of the previous page.
@@ -54,10 +60,10 @@ pub(super) fn one_of(value: &str, names: &[&'static str]) -> Result<&'static str
 
 /// Reads the query of a list that has no filters.
 pub(super) fn read_place<T: DeserializeOwned>(query: &str) -> Result<(u32, Option<T>), Problem> {
-    let (mut size, mut after) = (DEFAULT_LIMIT, None);
+    let (mut size, mut after) = (SIZES.default, None);
     read_query(query, &["limit", "cursor"], |name, value| {
         match name {
-            "limit" => size = limit(value)?,
+            "limit" => size = limit(value, SIZES)?,
             _ => after = Some(cursor(value)?),
         }
         Ok(())
@@ -125,9 +131,10 @@ mod tests {
 
     #[test]
     fn limits_and_times_are_checked() {
-        assert_eq!((limit("1"), limit("200")), (Ok(1), Ok(200)));
-        for wrong in ["0", "201", "", "-1", "x"] {
-            assert!(limit(wrong).is_err(), "{wrong}");
+        let sizes = Sizes { default: 3, max: 9 };
+        assert_eq!((limit("1", sizes), limit("9", sizes)), (Ok(1), Ok(9)));
+        for wrong in ["0", "10", "", "-1", "x"] {
+            assert!(limit(wrong, sizes).is_err(), "{wrong}");
         }
         assert!(time("2026-01-31T12:00:00.123Z").is_ok());
         assert!(time("2026-01-31").is_err() && time("yesterday").is_err());

@@ -27,7 +27,7 @@ pub use self::callback::callback_parameters;
 pub(super) use self::callback::complete_authorization;
 pub(super) use self::confirm::confirm_integration;
 pub(super) use self::device::get_authorization;
-pub(super) use self::list::list_integrations;
+pub(super) use self::list::{OwnIntegrations, list_integrations};
 pub(super) use self::problems::begin_problem;
 
 use super::answer::{json_answer, private_answer};
