@@ -1,6 +1,6 @@
 //! Exports the parsers of text from callers, connectors, providers and operators for the fuzz
 //! targets in `host/fuzz`. No other program may use this module.
 
-pub use api::callback_parameters;
 pub use config::{Config, ConfigError};
+pub use rest::integrations::callback_parameters;
 pub use schema::{Input, InputError, MAX_VIOLATIONS, Schema, Violation};

@@ -54,13 +54,16 @@ pub use registry::{
 };
 
 // The records of the admin routes, which commands print.
-pub use api::records::connectors as records;
-pub use api::records::gateways as gateway_records;
-pub use api::records::operator as operator_records;
-pub use api::{SIGNATURE, audit_page, connectors_record, description};
+pub use api::description;
+pub use endpoint::records::connectors as records;
+pub use endpoint::records::gateways as gateway_records;
+pub use endpoint::records::operator as operator_records;
+pub use operators::admin::{SIGNATURE, audit_page};
+pub use rest::connectors::connectors_record;
 
 // The lists of the admin routes, whose filters are options of commands.
-pub use api::{lists, operator_lists};
+pub use endpoint::lists;
+pub use operators::operator_lists;
 
 // Credentials of callers and of users.
 pub use auth::{NoRandomness, Scope, make_key};

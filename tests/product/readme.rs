@@ -81,7 +81,7 @@ fn each_picture_of_the_pages_is_small_and_shows_a_screen() {
     let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
     let files: BTreeSet<_> = files.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
     assert_eq!((&shown, &files), (&pictures().into_iter().map(|(name, _)| name).collect(), &shown));
-    let console = fs::read_to_string(root.join("host/api/src/console/web/app.js")).unwrap();
+    let console = fs::read_to_string(root.join("host/operators/src/console/web/app.js")).unwrap();
     for (name, screen) in pictures() {
         if let Some(place) = screen["place"].as_str() {
             let first = place.split('/').next().unwrap();

@@ -11,10 +11,10 @@ use hyper::header::{
 use hyper::{Method, Response, StatusCode};
 use url::Url;
 
-use super::route::Route;
 use auth::is_jwt;
 use body::{Body, full};
 use config::Config;
+use endpoint::route::Route;
 
 /// Headers that a page may send.
 const SENT: HeaderValue = HeaderValue::from_static(

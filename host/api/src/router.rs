@@ -12,23 +12,24 @@ use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 use super::admin_host;
-use super::authorize::{AuthorizedCaller, authorize};
-use super::body::RequestBody;
 use super::caller_address;
 use super::compression::{self, Encoding};
 use super::cors;
-use super::headers;
-use super::hooks;
-use super::mcp;
-use super::recorded::{self, OpenCall};
-use super::route::{Family, Handler, HttpCall, Listener, PathArguments, Peer, Query, Route};
 use super::routes::{self, INTEGRATIONS, ROUTES};
+use agents::mcp;
 use auth::Scope;
 use body::{Body, HeldBody};
 use calls::CONNECT;
+use endpoint::authorize::{AuthorizedCaller, authorize};
+use endpoint::body::RequestBody;
+use endpoint::headers;
+use endpoint::path::normalized;
+use endpoint::recorded::{self, OpenCall};
+use endpoint::route::{Family, Handler, HttpCall, Listener, PathArguments, Peer, Query, Route};
 use gateway::Gateway;
 use metrics::RequestLabels;
 use problem::{self, Problem};
+use rest::hooks;
 use store::{Acting, acting};
 use telemetry::Trace;
 use telemetry::logging::REQUEST_SPAN;
@@ -56,7 +57,7 @@ pub(super) async fn answer_request(
     let mut body = RequestBody::new(incoming, arrived + gateway.config.caller_timeout, is_held_back);
     // A copy. A part of the request would keep the connection's memory for as long as the call
     // waits.
-    let path = routes::normalized(head.uri.path()).into_owned();
+    let path = normalized(head.uri.path()).into_owned();
     let has_admin_listener = gateway.config.admin_listen.is_some();
     let found = routes::find_route(&path).filter(|(route, _)| route.is_served_by(peer.listener, has_admin_listener));
     let is_hook = peer.listener == Listener::Hooks || found.is_some_and(|(route, _)| route.family == Family::Hooks);

@@ -6,14 +6,14 @@ use hyper::Response;
 use parking_lot::Mutex;
 use serde_json::json;
 
-use super::answer::{answer_of_type, json_answer, tagged_answer, tagged_text};
-use super::connectors;
 use super::openapi::{self, Answers};
-use super::records::{HealthRecord, ReadinessRecord};
-use super::route::HttpCall;
 use body::Body;
+use endpoint::answer::{answer_of_type, json_answer, tagged_answer, tagged_text};
+use endpoint::records::{HealthRecord, ReadinessRecord};
+use endpoint::route::HttpCall;
 use problem::{self, Problem};
 use registry::Live;
+use rest::connectors;
 
 /// Maximum number of modules that `/readyz` names.
 const MAX_NAMED: usize = 20;

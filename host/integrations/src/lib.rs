@@ -52,13 +52,13 @@
 //! - A holder sees only its own integrations.
 //!
 //! # The life of a token
-//! `api/integrations` has the handlers, and `api/routes/integrations.rs` has the routes.
+//! `rest/integrations` has the handlers, and `api/routes/integrations.rs` has the routes.
 //! `pipeline::connect` conducts the steps of a callback: it calls `integrations` for the tokens and
 //! the storage, and the connector's own operation for the account's name.
 //!
 //! 1. **Authorization.** `begin` stores a `state` (hashed, one use, ten minutes) and a PKCE
 //!    verifier, and returns the provider's URL. The provider sends the user to
-//!    `api/integrations/callback`. There, `exchange` takes the authorization that belongs to the
+//!    `rest/integrations/callback`. There, `exchange` takes the authorization that belongs to the
 //!    `state` (`take_authorization`), once.
 //! 2. **Exchange.** `pipeline::connect::complete` runs the rest. `exchange` (`exchange_code`) gets
 //!    the tokens for the code from `oauth::provider`. Token requests go only to hosts that

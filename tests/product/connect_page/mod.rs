@@ -33,7 +33,7 @@ fn world(store: &Store) -> World {
         true => Reply::json(json!({"id": "42", "email": "ann@keyed.example", "name": "Ann"})),
         false => Reply::json(json!({})).status(401),
     });
-    let logo = module::root().canonicalize().unwrap().join("host/api/src/console/web/icon.svg");
+    let logo = module::root().canonicalize().unwrap().join("host/operators/src/console/web/icon.svg");
     let setup = Setup::new().on(store).config(&format!(
         "[connect]\nname = \"Planner\"\n[connect.tenants.acme]\nname = \"Acme Desk\"\nlogo = {:?}",
         logo.display().to_string()

@@ -14,13 +14,13 @@ use hyper::header::{
     VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 
-use super::answer::{answer_of_type, static_answer, tagged_answer_of_type};
 use super::compression::accepts_encoding;
-use super::connectors;
-use super::route::HttpCall;
 use body::Body;
+use endpoint::answer::{answer_of_type, static_answer, tagged_answer_of_type};
+use endpoint::route::HttpCall;
 use gateway::TaggedText;
 use problem::{self, Problem};
+use rest::connectors;
 
 /// `{root}` stands for the way from the page to the root of the gateway.
 const PAGE: &str = include_str!("page.html");

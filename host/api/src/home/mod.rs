@@ -7,10 +7,10 @@ use hyper::header::{
     X_FRAME_OPTIONS,
 };
 
-use super::answer::answer_of_type;
-use super::route::{HttpCall, Listener};
 use super::router::no_route;
 use body::Body;
+use endpoint::answer::answer_of_type;
+use endpoint::route::{HttpCall, Listener};
 use problem::Problem;
 
 /// `{console}` stands for the entry of the console.

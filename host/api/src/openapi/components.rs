@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{headers, idempotency};
+use endpoint::{headers, idempotency};
 
 /// The component `parameters`.
 pub(super) fn parameters() -> Value {

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::gateway::filter;
 use super::schemas::reference;
-use crate::lists::{Parameter, Values};
-use crate::page::Sizes;
+use endpoint::lists::{Parameter, Values};
+use endpoint::page::Sizes;
 
 /// The parameters in the query of a list with these filters.
 pub(super) fn parameters(sizes: Sizes, filters: &[Parameter]) -> Value {
@@ -48,8 +48,8 @@ fn schema(values: Values) -> Value {
 mod tests {
     use super::*;
     use crate::openapi::records;
-    use crate::route::Query;
     use crate::routes::ROUTES;
+    use endpoint::route::Query;
 
     #[test]
     fn a_filter_has_a_sentence_and_the_values_of_the_schema_that_it_names() {

@@ -40,10 +40,10 @@ pub(super) mod webhooks;
 use serde_json::{Map, Value, json};
 
 use self::schemas::{Schemas, reference};
-use super::route::{Description, Endpoint, Family, Handler, Members, Query, Route};
 use auth::Scope;
 use config::Config;
 use contract::AnswerSchemas;
+use endpoint::route::{Description, Endpoint, Family, Handler, Members, Query, Route};
 use registry::{Connector, Live, Registry};
 
 /// The answers of operations in a document.

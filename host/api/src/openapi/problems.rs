@@ -5,8 +5,8 @@ use schemars::generate::Contract;
 use serde_json::{Map, Value, json};
 
 use super::schemas::reference;
-use crate::record_schema::schema_generator;
-use crate::records::{AccountProblem, ChangedProblem, ConflictProblem, Problem, ValidationProblem};
+use endpoint::record_schema::schema_generator;
+use endpoint::records::{AccountProblem, ChangedProblem, ConflictProblem, Problem, ValidationProblem};
 
 /// Headers of every problem.
 const ALWAYS: [(&str, &str); 2] = [REQUEST_ID, ("X-Error-Source", "ErrorSource")];

@@ -4,8 +4,8 @@ use schemars::generate::Contract;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value};
 
-use crate::record_schema::schema_generator;
-use crate::records::*;
+use endpoint::record_schema::schema_generator;
+use endpoint::records::*;
 use integrations::AuthSchemaRecord;
 use triggers::{EventMessage, EventRecord as TriggerEventRecord, EventsRecord};
 use webhooks::EventRecord;

@@ -1,11 +1,11 @@
 //! The routes that change connectors, and that show their versions, grants and history.
 
-use crate::admin;
 use crate::openapi::gateway;
-use crate::route::Handler::Scoped;
-use crate::route::Members::{By, Record};
-use crate::route::{Endpoint, Family, Query, Route};
 use auth::Scope::Admin;
+use endpoint::route::Handler::Scoped;
+use endpoint::route::Members::{By, Record};
+use endpoint::route::{Endpoint, Family, Query, Route};
+use operators::admin;
 
 pub(super) static ROUTES: &[Route] = &[
     Route {

@@ -1,11 +1,11 @@
 //! The routes of agent sessions.
 
-use crate::agent_sessions;
 use crate::openapi::agent_sessions as described;
-use crate::route::Handler::Scoped;
-use crate::route::Members::{By, Record};
-use crate::route::{Endpoint, Family, Route};
+use agents::agent_sessions;
 use auth::Scope::Operate;
+use endpoint::route::Handler::Scoped;
+use endpoint::route::Members::{By, Record};
+use endpoint::route::{Endpoint, Family, Route};
 
 pub(super) static ROUTES: &[Route] = &[
     Route {

@@ -1,11 +1,11 @@
 //! The routes of links to the page on which an end user connects accounts, and of that page.
 
-use crate::connect;
 use crate::openapi::connect as described;
-use crate::route::Handler::{Public, Scoped};
-use crate::route::Members::{By, Record};
-use crate::route::{Endpoint, Family, Query, Route};
 use auth::Scope::Integrate;
+use endpoint::route::Handler::{Public, Scoped};
+use endpoint::route::Members::{By, Record};
+use endpoint::route::{Endpoint, Family, Query, Route};
+use rest::connect;
 
 pub(super) static ROUTES: &[Route] = &[
     Route {

@@ -1,12 +1,12 @@
 //! The routes of the console: its page, its files, and sessions. They belong to the family of the
 //! operator, so that they move to `admin_listen` with the routes that the console calls.
 
-use crate::console;
 use crate::openapi::console as described;
-use crate::route::Handler::{Public, Scoped};
-use crate::route::Members::{By, Record};
-use crate::route::{Endpoint, Family, Query, Route};
 use auth::Scope::Admin;
+use endpoint::route::Handler::{Public, Scoped};
+use endpoint::route::Members::{By, Record};
+use endpoint::route::{Endpoint, Family, Query, Route};
+use operators::console;
 
 pub(super) static ROUTES: &[Route] = &[
     Route {

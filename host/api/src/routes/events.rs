@@ -1,11 +1,11 @@
 //! The operator's routes of triggers of all tenants, of inboxes, and of requests of services.
 
-use crate::admin;
 use crate::openapi::triggers as described;
-use crate::route::Handler::Scoped;
-use crate::route::Members::{By, Record};
-use crate::route::{Endpoint, Family, Route};
 use auth::Scope::Admin;
+use endpoint::route::Handler::Scoped;
+use endpoint::route::Members::{By, Record};
+use endpoint::route::{Endpoint, Family, Route};
+use operators::admin;
 
 pub(super) static ROUTES: &[Route] = &[
     Route {

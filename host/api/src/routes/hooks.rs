@@ -1,8 +1,8 @@
 //! The route of notifications of services.
 
-use crate::hooks;
-use crate::route::Handler::Public;
-use crate::route::{Endpoint, Family, Query, Route};
+use endpoint::route::Handler::Public;
+use endpoint::route::{Endpoint, Family, Query, Route};
+use rest::hooks;
 
 pub(super) static ROUTES: &[Route] = &[Route {
     path: "/hooks/{address}",

@@ -1,11 +1,11 @@
 //! The routes of integrations.
 
-use crate::integrations;
 use crate::openapi::lifecycle;
-use crate::route::Handler::{Public, Scoped};
-use crate::route::Members::{By, Record};
-use crate::route::{Endpoint, Family, Query, Route};
 use auth::Scope::Integrate;
+use endpoint::route::Handler::{Public, Scoped};
+use endpoint::route::Members::{By, Record};
+use endpoint::route::{Endpoint, Family, Query, Route};
+use rest::integrations;
 
 /// The path at which an application connects accounts.
 pub(crate) const INTEGRATIONS: &str = "/connectors/{connector}/integrations";

@@ -1,10 +1,10 @@
 //! The routes of agents. The Model Context Protocol describes their messages, so the API's
 //! description leaves them out.
 
-use crate::mcp::{self, files, metadata};
-use crate::route::Handler::{Public, Scoped};
-use crate::route::{Endpoint, Family, Route};
+use agents::mcp::{self, files, metadata};
 use auth::Scope::Operate;
+use endpoint::route::Handler::{Public, Scoped};
+use endpoint::route::{Endpoint, Family, Route};
 
 /// The tools of a caller at an address.
 static ALL: &[Endpoint] = &[Endpoint::post(Scoped(Operate, |call, caller| Box::pin(mcp::post_all(call, caller))))];

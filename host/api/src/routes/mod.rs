@@ -31,12 +31,11 @@ mod system;
 mod tool_sets;
 mod triggers;
 
-use std::borrow::Cow;
 use std::sync::LazyLock;
 
 pub(super) use self::integrations::INTEGRATIONS;
 
-use super::route::{PathArguments, Route};
+use endpoint::route::{PathArguments, Route};
 
 /// The first path that matches a request's path answers it. So the pattern of operations comes
 /// after the paths of the same length.
@@ -90,40 +89,6 @@ fn find_proxy(path: &str) -> Option<(&'static Route, PathArguments<'_>)> {
     let route = ROUTES.iter().copied().flatten().find(|route| route.path == PROXY)?;
     let are_named = !connector.is_empty() && !upstream.is_empty();
     are_named.then_some((route, PathArguments { connector, upstream, ..PathArguments::default() }))
-}
-
-/// The part after the upstream in a path below `/proxy/`, as the caller has written it. Decoding
-/// makes no slash, so the parts of this path are those of the path that led to the route.
-pub(super) fn below_upstream(path: &str) -> Option<&str> {
-    path.splitn(5, '/').nth(4)
-}
-
-/// A path in which percent-encoded characters that need no encoding are decoded, as in
-/// `code%5Fhosting`. Both forms are the same path (RFC 3986, section 6.2.2.2).
-pub(super) fn normalized(path: &str) -> Cow<'_, str> {
-    if !path.contains('%') {
-        return Cow::Borrowed(path);
-    }
-    let mut normal = String::with_capacity(path.len());
-    let mut pieces = path.split('%');
-    normal.push_str(pieces.next().unwrap_or_default());
-    for piece in pieces {
-        let digits = piece.get(..2).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
-        let decoded = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()).map(char::from);
-        match decoded
-            .filter(|character| character.is_ascii_alphanumeric() || matches!(character, '-' | '.' | '_' | '~'))
-        {
-            Some(character) => {
-                normal.push(character);
-                normal.push_str(piece.get(2..).unwrap_or_default());
-            }
-            None => {
-                normal.push('%');
-                normal.push_str(piece);
-            }
-        }
-    }
-    Cow::Owned(normal)
 }
 
 /// The arguments of a path, or `None` if the pattern does not match it. An argument is never empty.

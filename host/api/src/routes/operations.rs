@@ -2,11 +2,11 @@
 //! with.
 
 use crate::openapi;
-use crate::route::Handler::Scoped;
-use crate::route::Members::{By, Record};
-use crate::route::{Endpoint, Family, Query, Route};
-use crate::{jobs, operations, webhooks};
 use auth::Scope::{Integrate, Operate};
+use endpoint::route::Handler::Scoped;
+use endpoint::route::Members::{By, Record};
+use endpoint::route::{Endpoint, Family, Query, Route};
+use rest::{jobs, operations, webhooks};
 
 pub(super) static ROUTES: &[Route] = &[
     Route {

@@ -1,12 +1,12 @@
 //! The routes of keys, integrations, jobs and webhooks of all tenants, of the tenants and their
 //! OAuth clients, and of the audit.
 
-use crate::admin;
 use crate::openapi::operator;
-use crate::route::Handler::Scoped;
-use crate::route::Members::{By, Record};
-use crate::route::{Endpoint, Family, Query, Route};
 use auth::Scope::Admin;
+use endpoint::route::Handler::Scoped;
+use endpoint::route::Members::{By, Record};
+use endpoint::route::{Endpoint, Family, Query, Route};
+use operators::admin;
 
 pub(super) static ROUTES: &[Route] = &[
     Route {

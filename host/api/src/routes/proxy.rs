@@ -1,10 +1,11 @@
 //! The route of requests to the services of connectors, around their operations.
 
-use crate::route::Handler::Scoped;
-use crate::route::Members::By;
-use crate::route::{Endpoint, Family, Query, Route};
-use crate::{openapi, proxy};
+use crate::openapi;
 use auth::Scope::Proxy;
+use endpoint::route::Handler::Scoped;
+use endpoint::route::Members::By;
+use endpoint::route::{Endpoint, Family, Query, Route};
+use rest::proxy;
 
 pub(super) static ROUTES: &[Route] = &[Route {
     path: super::PROXY,

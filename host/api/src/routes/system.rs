@@ -1,10 +1,11 @@
 //! The routes of the gateway itself: its connectors, its health, its description and its metrics.
 
 use crate::openapi::gateway;
-use crate::route::Handler::{Known, Operator, Public};
-use crate::route::Members::By;
-use crate::route::{Endpoint, Family, Query, Route};
-use crate::{connectors, docs, home, system};
+use crate::{docs, home, system};
+use endpoint::route::Handler::{Known, Operator, Public};
+use endpoint::route::Members::By;
+use endpoint::route::{Endpoint, Family, Query, Route};
+use rest::connectors;
 
 pub(super) static ROUTES: &[Route] = &[
     Route {

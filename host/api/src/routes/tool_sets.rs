@@ -1,11 +1,11 @@
 //! The routes of tool sets.
 
 use crate::openapi::tool_sets as described;
-use crate::route::Handler::Scoped;
-use crate::route::Members::{By, Record};
-use crate::route::{Endpoint, Family, Route};
-use crate::tool_sets;
+use agents::tool_sets;
 use auth::Scope::Integrate;
+use endpoint::route::Handler::Scoped;
+use endpoint::route::Members::{By, Record};
+use endpoint::route::{Endpoint, Family, Route};
 
 pub(super) static ROUTES: &[Route] = &[
     Route {

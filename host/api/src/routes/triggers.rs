@@ -1,11 +1,11 @@
 //! The routes of triggers.
 
 use crate::openapi::triggers as described;
-use crate::route::Handler::Scoped;
-use crate::route::Members::{By, Record};
-use crate::route::{Endpoint, Family, Query, Route};
-use crate::triggers;
 use auth::Scope::{Integrate, Operate};
+use endpoint::route::Handler::Scoped;
+use endpoint::route::Members::{By, Record};
+use endpoint::route::{Endpoint, Family, Query, Route};
+use rest::triggers;
 
 pub(super) static ROUTES: &[Route] = &[
     Route {

@@ -16,9 +16,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use super::super::answer::{AnswerDeadline, EndlessStream};
 use super::answer_body::{AnswerBody, AnswerProgress};
 use body::HeldBody;
+use endpoint::answer::{AnswerDeadline, EndlessStream};
 use gateway::Hooks;
 
 /// The interval of the checks.

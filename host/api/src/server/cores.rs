@@ -24,10 +24,10 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::{AbortHandle, JoinError};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::super::body::RequestBody;
-use super::super::route::Peer;
 use super::super::router;
 use body::HeldBody;
+use endpoint::body::RequestBody;
+use endpoint::route::Peer;
 use gateway::Gateway;
 
 /// The cores that serve callers.

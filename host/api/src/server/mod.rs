@@ -37,11 +37,11 @@ use self::connections::{ActiveRequest, Connection, Connections};
 use self::cores::CoreHandle;
 pub use self::cores::Cores;
 use self::http_errors::Explained;
-use super::answer::ClosesConnection;
-use super::body::RequestBody;
-use super::route::{Listener, Peer};
 use body::HeldBody;
 use config::Config;
+use endpoint::answer::ClosesConnection;
+use endpoint::body::RequestBody;
+use endpoint::route::{Listener, Peer};
 use gateway::{Draining, Gateway, RequestIds};
 use tls::{Certificates, Pair, Presented};
 

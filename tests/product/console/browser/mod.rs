@@ -142,7 +142,7 @@ fn first(operator: &Client, path: &str, list: &str, member: &str) -> String {
 
 /// The screens of the console: each list, and each page of one thing.
 fn screens() -> Vec<String> {
-    let script = fs::read_to_string(module::root().join("host/api/src/console/web/app.js")).unwrap();
+    let script = fs::read_to_string(module::root().join("host/operators/src/console/web/app.js")).unwrap();
     let (_, rest) = script.split_once("const SCREENS = {\n").unwrap();
     let (table, _) = rest.split_once("};").unwrap();
     let mut screens = Vec::new();

@@ -1,0 +1,380 @@
+//! The operator's routes.
+//!
+//! - [`audit`]: every change by a person, a key or a file
+//! - [`calls`]: records of calls
+//! - [`fleet`]: the gateways, and the connectors that each of them serves
+//! - [`hook_requests`]: requests of services
+//! - [`import`]: accounts of other systems
+//! - [`inboxes`]: inboxes of applications, and their secrets
+//! - [`integrations`]: accounts of all tenants
+//! - [`jobs`]: jobs of all tenants
+//! - [`keys`]: API keys
+//! - [`settings`]: the settings, the findings and the samples of the gateway that answers
+//! - [`tenants`]: tenants and their OAuth clients
+//! - [`triggers`]: triggers of all tenants
+//! - [`usage`]: what tenants have called on each day
+//! - [`webhooks`]: webhooks of all tenants
+//!
+//! The routes that install, remove and roll back connectors, and those of grants and of the
+//! history, are here.
+
+mod audit;
+mod calls;
+mod fleet;
+mod hook_requests;
+mod import;
+mod inboxes;
+mod integrations;
+mod jobs;
+mod keys;
+mod settings;
+mod tenants;
+mod triggers;
+mod usage;
+mod webhooks;
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hyper::Response;
+use hyper::header::HeaderMap;
+use serde_json::json;
+use tracing::Instrument;
+
+pub use self::audit::list_audit;
+pub use self::audit::{Audit, audit_page};
+pub use self::calls::Calls;
+pub use self::calls::{get_call, list_calls};
+pub use self::fleet::{list_gateways, list_service_connectors};
+pub use self::hook_requests::HookRequests;
+pub use self::hook_requests::list_hook_requests;
+pub use self::import::import_integrations;
+pub use self::inboxes::{add_secret, create_inbox, delete_inbox, delete_secret, get_inbox, list_inboxes};
+pub use self::integrations::AnyIntegrations;
+pub use self::integrations::{get_integration, list_integrations, remove_integration, renew_integration};
+pub use self::jobs::AnyJobs;
+pub use self::jobs::{cancel_job, get_job, list_jobs};
+pub use self::keys::{Keys, create_key, get_key, list_keys, revoke_key};
+pub use self::settings::{get_findings, get_samples, get_settings};
+pub use self::tenants::{delete_oauth_client, get_oauth_client, list_oauth_clients, list_tenants, set_oauth_client};
+pub use self::triggers::{get_trigger, list_triggers, remove_trigger, resubscribe_trigger};
+pub use self::usage::Usage;
+pub use self::usage::list_usage;
+pub use self::webhooks::AnyWebhooks;
+pub use self::webhooks::{list_webhooks, resend_webhook};
+pub use rest::triggers::AnyTriggers;
+
+use ::body::Body;
+use contract::words::sentence;
+use endpoint::answer::json_answer;
+use endpoint::authorize::AuthorizedCaller;
+use endpoint::body;
+use endpoint::page;
+use endpoint::records::{
+    ChangeRecord, GrantRecord, GrantsRecord, HistoryRecord, InstalledRecord, RemovedRecord, VersionRecord,
+    VersionsRecord,
+};
+use endpoint::route::HttpCall;
+use gateway::Gateway;
+use problem::{self, Problem};
+use registry::{Actor, ChangeError, HostGrant, Installation, Installed, Registry, StoredVersion, is_grant};
+
+/// Number of changes in the history that a caller gets without asking for more.
+const DEFAULT_CHANGES: u32 = 100;
+
+/// The most changes of the history in one answer.
+const MAX_CHANGES: u32 = 1000;
+
+/// The header with the signature of a module.
+pub const SIGNATURE: &str = "X-Module-Signature";
+
+/// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach too,
+/// `?accept=true` lets it request more than the previous version, `?grant_asked=true` with it also
+/// grants the hosts that it asks for, and `?replace_shipped=true` lets it take the place of a
+/// shipped connector.
+pub async fn install_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let HttpCall { gateway, head, body, .. } = call;
+    let replaces = fleet::generation_in_headers(&head.headers)?;
+    let InstallQuery { grants, accepts, grants_asked, replaces_shipped, wait } =
+        parse_install_query(head.uri.query().unwrap_or_default())?;
+    let limit_mb = gateway.config.compile.max_module_mb;
+    let limit_mb = usize::try_from(limit_mb).unwrap_or(usize::MAX >> 20);
+    let advice = "raise `compile.max_module_mb` if you trust the module";
+    let module = body::read_body(&head.headers, body, limit_mb, advice, gateway.egress.memory()).await?;
+    let signature = signature_in_headers(&head.headers)?;
+    let by = actor_of(gateway, &caller).await?;
+    let registry = Arc::clone(&gateway.registry);
+    let installing = async move {
+        let signature = signature.as_deref();
+        let word = Installation { grants: &grants, accepts, grants_asked, replaces_shipped, signature, replaces };
+        registry.install(module, word, &by).await
+    };
+    let Installed { live, granted } = make_change(gateway, installing).await?;
+    let record = fleet::changed_record(gateway, &live, wait).await?;
+    Ok(json_answer(&json!(InstalledRecord { newly_granted: granted, ..record })))
+}
+
+/// The text of the module's signature, if the caller sends it.
+fn signature_in_headers(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let Some(value) = headers.get(SIGNATURE) else { return Ok(None) };
+    let text = STANDARD.decode(value.as_bytes()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    text.map(Some).ok_or_else(|| {
+        problem::BAD_REQUEST
+            .with_detail(format!("The header `{SIGNATURE}` is the base64 form of the file MODULE.wasm.minisig."))
+    })
+}
+
+/// DELETE /admin/connectors/{connector}: calls in progress end on it.
+pub async fn remove_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let connector = call.arguments.connector;
+    let replaces = fleet::generation_in_headers(&call.head.headers)?;
+    let mut wait = None;
+    problem::read_query(query_of(&call), &["wait"], |_, value| {
+        wait = Some(fleet::parse_wait(value)?);
+        Ok(())
+    })?;
+    let (registry, identifier, by) = change_context(&call, &caller).await?;
+    make_change(call.gateway, async move { registry.remove(&identifier, replaces, &by).await }).await?;
+    let registry = &call.gateway.registry;
+    let generation = registry.generation(connector);
+    let gateways = fleet::wait_for_gateways(call.gateway, connector, generation, wait).await?;
+    let digest = registry.get(connector).map(|live| live.digest().to_owned());
+    Ok(json_answer(&json!(RemovedRecord { connector, removed: true, generation, digest, gateways })))
+}
+
+/// POST /admin/connectors/{connector}/rollback: swaps in the previous version, or the one that
+/// `?to=…` names.
+pub async fn roll_back_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let replaces = fleet::generation_in_headers(&call.head.headers)?;
+    let (mut to, mut wait) = (None, None);
+    problem::read_query(query_of(&call), &["to", "wait"], |name, value| {
+        match name {
+            "to" => to = Some(value.to_owned()),
+            _ => wait = Some(fleet::parse_wait(value)?),
+        }
+        Ok(())
+    })?;
+    let (registry, identifier, by) = change_context(&call, &caller).await?;
+    let rolling_back = async move { registry.rollback(&identifier, to.as_deref(), replaces, &by).await };
+    let live = make_change(call.gateway, rolling_back).await?;
+    Ok(json_answer(&json!(fleet::changed_record(call.gateway, &live, wait).await?)))
+}
+
+/// GET /admin/connectors/{connector}/versions: the stored versions, the newest first.
+pub async fn list_versions(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let (limit, after) = page::read_place(query_of(&call))?;
+    let mut stored = call.gateway.registry.stored_versions(call.arguments.connector).await.map_err(change_problem)?;
+    // A shipped version and a foreign one may have the same digest.
+    let place = |stored: &StoredVersion| {
+        let nanos = stored.live_at.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        (Reverse(u64::try_from(nanos).unwrap_or(u64::MAX)), stored.digest.clone(), stored.is_shipped)
+    };
+    stored.sort_by_key(place);
+    let next_cursor = page::cut(&mut stored, limit, after.as_ref(), place);
+    let versions = stored.iter().map(VersionRecord::from).collect();
+    Ok(json_answer(&json!(VersionsRecord { versions, next_cursor })))
+}
+
+/// GET /admin/connectors/{connector}/history, and GET /admin/history for all connectors: the last
+/// changes, the newest first.
+pub async fn list_history(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let mut limit = DEFAULT_CHANGES;
+    problem::read_query(query_of(&call), &["limit"], |_, value| {
+        let number = value.parse().ok().filter(|number| (1..=MAX_CHANGES).contains(number));
+        limit = number.ok_or_else(|| format!("Must be a whole number from 1 to {MAX_CHANGES}."))?;
+        Ok(())
+    })?;
+    let connector = Some(call.arguments.connector).filter(|connector| !connector.is_empty());
+    let changes = call.gateway.registry.history(connector, limit).await;
+    let changes = changes.map_err(|error| change_problem(ChangeError::Store(error)))?;
+    if let Some(connector) = connector.filter(|_| changes.is_empty()) {
+        return Err(change_problem(ChangeError::Unknown(connector.to_owned())));
+    }
+    let changes = changes.into_iter().map(ChangeRecord::from).collect();
+    Ok(json_answer(&json!(HistoryRecord { changes })))
+}
+
+/// GET /admin/grants: the hosts of the connectors that need grants.
+pub async fn list_all_grants(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    grants_page(&call, None).await
+}
+
+/// GET /admin/connectors/{connector}/grants: the hosts of one connector.
+pub async fn list_grants(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    grants_page(&call, Some(call.arguments.connector)).await
+}
+
+/// A page of the hosts of one connector, or of all of them.
+async fn grants_page(call: &HttpCall<'_>, connector: Option<&str>) -> Result<Response<Body>, Problem> {
+    let (limit, after) = page::read_place(query_of(call))?;
+    let mut grants = call.gateway.registry.host_grants(connector).await.map_err(change_problem)?;
+    let place = |grant: &HostGrant| (grant.connector.clone(), grant.host.clone());
+    let next_cursor = page::cut(&mut grants, limit, after.as_ref(), place);
+    let grants = grants.iter().map(GrantRecord::from).collect();
+    Ok(json_answer(&json!(GrantsRecord { grants, next_cursor })))
+}
+
+/// POST /admin/connectors/{connector}/grants?host=…: lets it reach hosts too.
+pub async fn grant_hosts(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let hosts = hosts_in_query(&call)?;
+    let (registry, identifier, by) = change_context(&call, &caller).await?;
+    let granted = make_change(call.gateway, async move { registry.grant(&identifier, &hosts, &by).await }).await?;
+    grants_answer(call.gateway.registry.hosts_of(&granted).await.map_err(ChangeError::Store))
+}
+
+/// DELETE /admin/connectors/{connector}/grants?host=…: lets it no longer reach hosts.
+pub async fn revoke_hosts(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let hosts = hosts_in_query(&call)?;
+    let (registry, identifier, by) = change_context(&call, &caller).await?;
+    make_change(call.gateway, async move { registry.revoke(&identifier, &hosts, &by).await }).await?;
+    let registry = &call.gateway.registry;
+    match registry.get(call.arguments.connector) {
+        Some(live) => grants_answer(registry.hosts_of(&live).await.map_err(ChangeError::Store)),
+        None => grants_answer(Ok(Vec::new())),
+    }
+}
+
+/// All hosts of a connector, as a change of its grants answers with them.
+fn grants_answer(grants: Result<Vec<HostGrant>, ChangeError>) -> Result<Response<Body>, Problem> {
+    let grants = grants.map_err(change_problem)?.iter().map(GrantRecord::from).collect();
+    Ok(json_answer(&json!(GrantsRecord { grants, next_cursor: None })))
+}
+
+/// The hosts in the query of a route.
+fn hosts_in_query(call: &HttpCall<'_>) -> Result<Vec<String>, Problem> {
+    let mut hosts = Vec::new();
+    problem::read_query(query_of(call), &["host"], |_, value| {
+        hosts.push(parse_host(value)?);
+        Ok(())
+    })?;
+    if hosts.is_empty() {
+        return Err(problem::invalid("/host", "This route needs a host, as in ?host=api.example.com.".to_owned()));
+    }
+    Ok(hosts)
+}
+
+/// A host in a query. The error is the sentence of the same mistake in a command.
+fn parse_host(value: &str) -> Result<String, String> {
+    let host = value.to_owned();
+    if is_grant(value) { Ok(host) } else { Err(sentence(&ChangeError::InvalidHost(host).to_string())) }
+}
+
+fn query_of<'a>(call: &'a HttpCall<'_>) -> &'a str {
+    call.head.uri.query().unwrap_or_default()
+}
+
+/// The registry, the identifier of the connector that a call changes, and the caller as the history
+/// names it.
+async fn change_context(
+    call: &HttpCall<'_>,
+    caller: &AuthorizedCaller,
+) -> Result<(Arc<Registry>, String, Actor), Problem> {
+    let by = actor_of(call.gateway, caller).await?;
+    Ok((Arc::clone(&call.gateway.registry), call.arguments.connector.to_owned(), by))
+}
+
+/// Makes a change, on other threads than those that serve callers: it compiles schemas, and writes
+/// files. It runs to its end even if the operator disconnects.
+async fn make_change<T: Send + 'static>(
+    gateway: &Gateway,
+    making: impl Future<Output = Result<T, ChangeError>> + Send + 'static,
+) -> Result<T, Problem> {
+    let made = gateway.background.spawn(store::inherit_acting(making).in_current_span()).await;
+    made.map_err(|_| problem::INTERNAL.with_detail("The change was interrupted; GET /connectors says what is live."))?
+        .map_err(change_problem)
+}
+
+/// The caller, as the history names it.
+async fn actor_of(gateway: &Gateway, caller: &AuthorizedCaller) -> Result<Actor, Problem> {
+    let Some(id) = caller.key_id() else {
+        let subject = Some(caller.subject()).filter(|subject| !subject.is_empty());
+        return Ok(Actor::Token { tenant: caller.tenant().to_owned(), subject: subject.map(str::to_owned) });
+    };
+    let key = gateway.store.key(id).await.map_err(|error| change_problem(ChangeError::Store(error)))?;
+    let name = key.map(|key| key.name).unwrap_or_default();
+    Ok(Actor::ApiKey { id: id.to_string(), name })
+}
+
+/// The query of the route.
+#[derive(Default)]
+struct InstallQuery {
+    grants: Vec<String>,
+    accepts: bool,
+    grants_asked: bool,
+    replaces_shipped: bool,
+    wait: Option<u64>,
+}
+
+fn parse_install_query(query: &str) -> Result<InstallQuery, Problem> {
+    let mut parameters = InstallQuery::default();
+    problem::read_query(query, &["grant", "accept", "grant_asked", "replace_shipped", "wait"], |name, value| {
+        match (name, value) {
+            ("grant", _) => parameters.grants.push(parse_host(value)?),
+            ("accept", "true" | "false") => parameters.accepts = value == "true",
+            ("grant_asked", "true" | "false") => parameters.grants_asked = value == "true",
+            ("replace_shipped", "true" | "false") => parameters.replaces_shipped = value == "true",
+            ("wait", _) => parameters.wait = Some(fleet::parse_wait(value)?),
+            _ => return Err("Must be `true` or `false`.".to_owned()),
+        }
+        Ok(())
+    })?;
+    if parameters.grants_asked && !parameters.accepts {
+        let detail = "Grants whatever the module asks for, so it needs `accept=true`; or name the hosts with `grant`.";
+        return Err(problem::invalid("/grant_asked", detail.to_owned()));
+    }
+    Ok(parameters)
+}
+
+/// The problem of a change that was not made. Its detail is the error's own text.
+fn change_problem(error: ChangeError) -> Problem {
+    let detail = sentence(&error.to_string());
+    match error {
+        ChangeError::Refused(_) => problem::MODULE_REFUSED.with_detail(detail),
+        ChangeError::NotNow(_) => problem::BUSY.with_detail(detail).retry_after(1),
+        ChangeError::AsksForMore { more, .. } => problem::MODULE_REFUSED
+            .with_detail(detail)
+            .and("If `asks_for` is right, send the module with ?accept=true.")
+            .with("asks_for", more),
+        ChangeError::Unknown(_) => problem::UNKNOWN_CONNECTOR.with_detail(detail).and("GET /connectors lists them."),
+        ChangeError::NoSuchVersion { .. } | ChangeError::NoEarlierVersion(_) => {
+            problem::NO_EARLIER_VERSION.with_detail(detail)
+        }
+        ChangeError::Shipped(_) | ChangeError::NeedsNoGrants(_) => problem::SHIPPED.with_detail(detail),
+        ChangeError::InvalidHost(_) | ChangeError::UnnamedHost { .. } | ChangeError::NotGranted { .. } => {
+            problem::BAD_REQUEST.with_detail(detail)
+        }
+        ChangeError::ChangedMeanwhile { generation, .. } => {
+            problem::CHANGED_MEANWHILE.with_detail(detail).with("generation", generation)
+        }
+        ChangeError::Io(_) => problem::INTERNAL.with_detail(detail),
+        ChangeError::Store(error) => {
+            problem::store_problem(&error, "The grants cannot be read or written now; try again.")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mistake_of_a_query_is_told() {
+        let query = "grant=a.example&grant=https://b.example/&accept=yes&force=1&replace_shipped=";
+        let problem = parse_install_query(query).err().unwrap();
+        let document = problem.document("req_1");
+        let errors: Vec<&str> =
+            document["errors"].as_array().unwrap().iter().map(|error| error["pointer"].as_str().unwrap()).collect();
+        assert_eq!(
+            (&document["status"], errors),
+            (&json!(422), vec!["/grant", "/accept", "/force", "/replace_shipped"])
+        );
+        let query = parse_install_query("grant=a.example&grant=b.example&accept=true").unwrap();
+        assert!(query.grants == ["a.example", "b.example"] && query.accepts && !query.replaces_shipped);
+        assert!(parse_install_query("accept=true&grant_asked=true").unwrap().grants_asked);
+        let alone = parse_install_query("grant_asked=true").err().unwrap().document("req_1");
+        assert_eq!(alone["errors"][0]["pointer"], "/grant_asked");
+    }
+}

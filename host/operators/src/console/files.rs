@@ -1,0 +1,230 @@
+//! The page of the console and its files. They are in the binary, and load nothing from elsewhere.
+//! `SOURCE.md` says where the libraries come from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{LazyLock, OnceLock};
+
+use hyper::Response;
+use hyper::header::{
+    CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+
+use super::filters;
+use body::Body;
+use endpoint::answer::{tagged_answer_of_type, tagged_text};
+use endpoint::route::HttpCall;
+use gateway::TaggedText;
+use problem::{self, Problem};
+
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+const ICON: &str = "image/svg+xml";
+
+/// The page. Its import map is the only inline script, which the policy names by its digest.
+const PAGE: &str = include_str!("web/index.html");
+
+/// The beginning of the element that loads the first module.
+const FIRST_MODULE: &str = "<script type=\"module\"";
+
+/// The first module, and the one of the screen that the console opens with.
+const FIRST_MODULES: [&str; 2] = ["app.js", "calls.js"];
+
+/// The names by which modules import the libraries, as in the import map of the page.
+const LIBRARIES: [(&str, &str); 3] = [("preact", "preact.mjs"), ("preact/hooks", "hooks.mjs"), ("htm", "htm.mjs")];
+
+/// Scripts, styles and requests come from and go to this gateway only. No script can turn a text
+/// into HTML (Trusted Types).
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self' 'sha256-EBe+XdDjRkktsMtvCG6fj9Ulpc9zwupFjGVuRpK5kHA='; style-src 'self'; img-src 'self'; connect-src 'self'; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+);
+
+/// Lists the files in `web/` with their media types.
+macro_rules! files {
+    ($($name:literal: $media_type:ident),* $(,)?) => {
+        &[$(($name, $media_type, include_str!(concat!("web/", $name)))),*]
+    };
+}
+
+const FILES: &[(&str, &str, &str)] = files! {
+    "api.js": JAVASCRIPT,
+    "app.js": JAVASCRIPT,
+    "audit.js": JAVASCRIPT,
+    "calls.js": JAVASCRIPT,
+    "charts.js": JAVASCRIPT,
+    "commands.js": JAVASCRIPT,
+    "connector.js": JAVASCRIPT,
+    "connectors.js": JAVASCRIPT,
+    "console.css": STYLE,
+    "dialog.js": JAVASCRIPT,
+    "find.js": JAVASCRIPT,
+    "form.js": JAVASCRIPT,
+    "gateways.js": JAVASCRIPT,
+    "hook_requests.js": JAVASCRIPT,
+    "hooks.mjs": JAVASCRIPT,
+    "htm.mjs": JAVASCRIPT,
+    "icon.svg": ICON,
+    "inboxes.js": JAVASCRIPT,
+    "integrations.js": JAVASCRIPT,
+    "jobs.js": JAVASCRIPT,
+    "keys.js": JAVASCRIPT,
+    "list.js": JAVASCRIPT,
+    "metrics.js": JAVASCRIPT,
+    "overview.js": JAVASCRIPT,
+    "parts.js": JAVASCRIPT,
+    "people.js": JAVASCRIPT,
+    "preact.mjs": JAVASCRIPT,
+    "route.js": JAVASCRIPT,
+    "settings.js": JAVASCRIPT,
+    "sort.js": JAVASCRIPT,
+    "tenants.js": JAVASCRIPT,
+    "tool_sets.js": JAVASCRIPT,
+    "touches.js": JAVASCRIPT,
+    "triggers.js": JAVASCRIPT,
+    "try.js": JAVASCRIPT,
+    "webhooks.js": JAVASCRIPT,
+    "words.js": JAVASCRIPT,
+};
+
+/// The texts with their tags, which need a digest of each.
+static TAGGED: LazyLock<BTreeMap<&str, (&'static str, TaggedText)>> = LazyLock::new(|| {
+    FILES.iter().map(|(name, media_type, text)| (*name, (*media_type, tagged_text((*text).to_owned())))).collect()
+});
+
+/// GET /console.
+pub async fn get_page(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    static TEXT: LazyLock<TaggedText> = LazyLock::new(|| tagged_text(page()));
+    let mut response = tagged_answer_of_type(&call.head.headers, &TEXT, "text/html; charset=utf-8");
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, POLICY);
+    Ok(protected(response))
+}
+
+/// The page, which names the modules that its first screen needs. Without that, the browser would
+/// find the imports of a module only after it has loaded the module. A browser takes no import map
+/// after the first link, so the links are behind the map.
+fn page() -> String {
+    let (mut wanted, mut found) = (BTreeSet::from(FIRST_MODULES), BTreeSet::new());
+    while let Some(name) = wanted.pop_first() {
+        if found.insert(name) {
+            let module = FILES.iter().find(|(file, ..)| *file == name);
+            wanted.extend(module.into_iter().flat_map(|(.., text)| imports(text)));
+        }
+    }
+    let links = found.iter().map(|name| format!("<link rel=\"modulepreload\" href=\"console/{name}\">\n"));
+    let links: String = links.collect();
+    PAGE.replacen(FIRST_MODULE, &(links + FIRST_MODULE), 1)
+}
+
+/// The modules that a module imports at its beginning, by the names of their files.
+fn imports(module: &'static str) -> impl Iterator<Item = &'static str> {
+    let quoted = |rest: &'static str| rest.trim_start().strip_prefix('"')?.split('"').next();
+    let specifiers = module.split("from").skip(1).filter_map(quoted);
+    specifiers.filter_map(|specifier| {
+        let library = LIBRARIES.iter().find(|(name, _)| *name == specifier).map(|(_, file)| *file);
+        library.or_else(|| specifier.strip_prefix("./"))
+    })
+}
+
+/// GET /console/{file}.
+pub async fn get_file(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    static FILTERS: OnceLock<TaggedText> = OnceLock::new();
+    let name = call.arguments.file;
+    if name == filters::FILE {
+        let text = FILTERS.get_or_init(|| tagged_text(filters::script(call.routes)));
+        return Ok(protected(tagged_answer_of_type(&call.head.headers, text, JAVASCRIPT)));
+    }
+    let &(media_type, ref text) = TAGGED
+        .get(name)
+        .ok_or_else(|| problem::NOT_FOUND.with_detail("The console has no such file. GET /console is its page."))?;
+    Ok(protected(tagged_answer_of_type(&call.head.headers, text, media_type)))
+}
+
+/// Browsers take it for what it says it is, and let no other page embed it.
+fn protected(mut response: Response<Body>) -> Response<Body> {
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin"));
+    headers.insert(HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use store::digest::{sha256, sha256_hex};
+
+    use super::*;
+
+    /// The libraries, whose text is not ours.
+    fn is_library(name: &str) -> bool {
+        name.ends_with(".mjs")
+    }
+
+    #[test]
+    fn the_libraries_are_those_that_their_source_names() {
+        let source = include_str!("SOURCE.md");
+        for (name, _, text) in FILES.iter().filter(|(name, ..)| is_library(name)) {
+            let digest = sha256_hex(text.as_bytes());
+            assert!(source.lines().any(|line| line.contains(name) && line.contains(&digest)), "{name}: {digest}");
+        }
+    }
+
+    #[test]
+    fn the_policy_admits_the_import_map_and_no_other_inline_script() {
+        assert_eq!(PAGE.matches("<script").count(), 2);
+        let (_, rest) = PAGE.split_once("<script type=\"importmap\">").unwrap();
+        let (map, _) = rest.split_once("</script>").unwrap();
+        let digest = format!("'sha256-{}'", STANDARD.encode(sha256(map.as_bytes())));
+        assert!(POLICY.to_str().unwrap().contains(&digest), "{digest}");
+    }
+
+    #[test]
+    fn the_page_names_each_module_of_its_first_screen_and_no_other() {
+        let page = page();
+        let links = page.split("rel=\"modulepreload\" href=\"console/").skip(1);
+        let named: BTreeSet<&str> = links.filter_map(|rest| rest.split('"').next()).collect();
+        for name in &named {
+            let module = FILES.iter().find(|(file, ..)| file == name);
+            let imported: Vec<_> = module.into_iter().flat_map(|(.., text)| imports(text)).collect();
+            assert!(imported.iter().all(|other| named.contains(other)), "{name}: {imported:?}");
+        }
+        for name in ["app.js", "calls.js", "list.js", filters::FILE, "preact.mjs", "hooks.mjs", "htm.mjs"] {
+            assert!(named.contains(name), "{name}: {named:?}");
+        }
+        assert!(!named.contains("settings.js") && !named.contains("overview.js"), "{named:?}");
+        let places = ["importmap", "modulepreload", FIRST_MODULE].map(|part| page.find(part).unwrap());
+        assert!(places.is_sorted(), "the links are behind the import map: {page}");
+        for (name, file) in LIBRARIES {
+            assert!(PAGE.contains(&format!("\"{name}\":\"./console/{file}\"")), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_module_that_a_file_imports_is_served_and_every_module_is_imported() {
+        let mut imported = BTreeSet::from(["app.js"]);
+        for (_, _, text) in FILES {
+            imported.extend(imports(text));
+            // A screen is imported when it is wanted.
+            let screens = text.split("import(\"./").skip(1).filter_map(|rest| rest.split('"').next());
+            imported.extend(screens);
+        }
+        let modules = FILES.iter().filter(|(_, media_type, _)| *media_type == JAVASCRIPT).map(|(name, ..)| *name);
+        assert_eq!(imported, modules.chain([filters::FILE]).collect());
+    }
+
+    #[test]
+    fn no_file_names_another_origin_or_makes_html_of_a_text() {
+        for (name, _, text) in FILES.iter().filter(|(name, ..)| !is_library(name)) {
+            for word in
+                ["dangerouslySetInnerHTML", "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("]
+            {
+                assert!(!text.contains(word), "{name} has {word}");
+            }
+            let other = text.replace("http://www.w3.org/2000/svg", "");
+            assert!(!other.contains("http://") && !other.contains("https://"), "{name} names another origin");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Links to a page on which an end user connects accounts, and that page.
+//!
+//! - [`links`]: the routes of applications, which make links and look at them
+//! - [`visit`]: the page: what a browser gets and sends
+//! - [`returning`]: the browser that comes back from a provider
+//! - [`device`]: the page with a code for another device
+//! - [`browser`]: the cookie that makes a link one browser's
+//! - [`form`]: the form of the page, as a browser sends it
+//! - [`page`]: the pages as HTML
+//! - [`words`]: every text of the pages
+
+mod browser;
+mod device;
+mod form;
+mod links;
+mod page;
+mod returning;
+mod visit;
+mod words;
+
+pub use self::links::{create_link, delete_link, get_link, make_link};
+pub(super) use self::page::{message_in, message_page_of};
+pub use self::page::{message_page, redirect};
+pub(super) use self::returning::{check_return, return_to_page};
+pub use self::visit::{get_style, open_page, send_form};
+pub(super) use self::words::Words;

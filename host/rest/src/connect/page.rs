@@ -1,0 +1,484 @@
+//! The pages as HTML. A template escapes every text, and no page has a script.
+
+use askama::Template;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use hyper::{Response, StatusCode};
+
+use super::words::{ENGLISH, Message, Words};
+use body::{Body, full};
+use config::{Config, Logo};
+use contract::{AddressPart, AuthScheme, Effect};
+use endpoint::answer::static_answer;
+use integrations::{KeyForm, Way};
+use registry::Connector;
+use store::GrantType;
+
+/// The style of all pages.
+const STYLE: &str = include_str!("page.css");
+
+/// The names of the fields of a form that have parts of the account's address begin with this.
+pub(super) const ADDRESS_FIELD: &str = "address.";
+
+/// A page that submits nothing.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+);
+
+/// A page that says what happened and what to do.
+#[derive(Template)]
+#[template(path = "message.html")]
+struct MessagePage<'a> {
+    words: &'static Words,
+    title: &'a str,
+    text: &'a str,
+    /// The way from the page to the root of the gateway.
+    root: &'a str,
+}
+
+/// The page with the code that the user enters at the service.
+#[derive(Template)]
+#[template(path = "device.html")]
+pub(super) struct DevicePage<'a> {
+    pub(super) words: &'static Words,
+    pub(super) user_code: &'a str,
+    /// The page of the service, with the code if the service has such a page. The page shows the
+    /// URL that its link leads to: with another text, a service could send users to a third site.
+    pub(super) url: &'a str,
+    /// The page of the link.
+    pub(super) back: &'a str,
+}
+
+/// The page of a link.
+#[derive(Template)]
+#[template(path = "connect.html")]
+pub(super) struct ConnectPage {
+    words: &'static Words,
+    application: Application,
+    /// The connectors that are offered.
+    rows: Vec<ConnectorRow>,
+    /// The text of the button that ends the visit. `None` if the user has done nothing that could
+    /// end.
+    ending: Option<&'static str>,
+}
+
+impl ConnectPage {
+    /// The page of an application with these connectors. Those that the operator has not set up are
+    /// not offered.
+    pub(super) fn new(words: &'static Words, application: &config::Application, mut rows: Vec<ConnectorRow>) -> Self {
+        rows.retain(|row| !matches!(row.state, State::NotConfigured));
+        let has_connected = rows.iter().any(|row| matches!(row.state, State::Connected(_)));
+        let ending = match rows.iter().all(ConnectorRow::is_settled) {
+            true => Some(words.done),
+            false => has_connected.then_some(words.finish),
+        };
+        Self { words, application: application.into(), rows, ending }
+    }
+}
+
+/// The application that asks, as the operator describes it.
+#[derive(Default)]
+struct Application {
+    name: Option<String>,
+    /// The URL of its logo, which has the image.
+    logo: Option<String>,
+}
+
+impl From<&config::Application> for Application {
+    fn from(config::Application { name, logo }: &config::Application) -> Self {
+        let url = |logo: &Logo| format!("data:{};base64,{}", logo.media_type, STANDARD.encode(&logo.image));
+        Self { name: name.clone(), logo: logo.as_ref().map(url) }
+    }
+}
+
+/// A connector on the page.
+pub(super) struct ConnectorRow {
+    connector: String,
+    title: String,
+    /// The text of the button that connects an account.
+    button: String,
+    /// An SVG image in base64.
+    icon: Option<String>,
+    /// The permission of the application, in one line.
+    summary: String,
+    /// A heading for each effect, and the operations that have it.
+    access: Vec<(&'static str, Vec<String>)>,
+    pub(super) state: State,
+    /// Why the account was not connected.
+    mistake: Option<&'static str>,
+}
+
+/// The state of a connector on the page.
+pub(super) enum State {
+    /// It needs no account.
+    Ready,
+    /// An account was connected, under this name.
+    Connected(String),
+    /// The connector is not there now.
+    Missing,
+    /// The operator has not set up what an account needs.
+    NotConfigured,
+    /// An account can be connected, in each of these ways.
+    Open(Vec<WayForm>),
+}
+
+/// The form of one way to connect an account.
+pub(super) struct WayForm {
+    /// The name of the way, which the form sends.
+    auth_type: &'static str,
+    /// The text that tells the ways apart.
+    heading: &'static str,
+    /// `true` if the form is closed until the user opens it. Most users take the first way.
+    is_other: bool,
+    fields: Vec<Field>,
+}
+
+/// A field of the form for an account.
+pub(super) struct Field {
+    name: String,
+    label: String,
+    kind: FieldKind,
+    is_required: bool,
+}
+
+/// The kinds of fields.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum FieldKind {
+    /// A text that is shown.
+    Text,
+    /// A secret that is hidden.
+    Secret,
+    /// The text of a file.
+    File,
+}
+
+impl ConnectorRow {
+    /// Returns `true` if nothing is left to do.
+    pub(super) fn is_settled(&self) -> bool {
+        matches!(self.state, State::Ready | State::Connected(_))
+    }
+
+    /// A connector that is live. `account` is the name of the account that was connected. Else an
+    /// account can be connected if the operator has set the connector up.
+    pub(super) fn live(
+        words: &'static Words,
+        connector: &Connector,
+        config: &Config,
+        account: Option<&str>,
+        is_set_up: bool,
+        mistake: Option<&'static str>,
+    ) -> Self {
+        let manifest = connector.manifest();
+        let state = match (account, &manifest.auth) {
+            (Some(name), _) => State::Connected(name.to_owned()),
+            (None, AuthScheme::None) => State::Ready,
+            (None, _) if !is_set_up => State::NotConfigured,
+            (None, AuthScheme::Oauth2(_) | AuthScheme::ApiKey(_)) => State::Open(forms(words, connector, config)),
+        };
+        let mut access = Vec::new();
+        let mut verbs = Vec::new();
+        for effect in [Effect::Read, Effect::Write, Effect::Destructive] {
+            let operations: Vec<_> = connector
+                .operations()
+                .filter(|operation| operation.manifest.effect == effect)
+                .map(|operation| operation.manifest.summary.clone())
+                .collect();
+            if !operations.is_empty() {
+                let [heading, verb] = words.of_effect(effect);
+                access.push((heading, operations));
+                verbs.push(verb);
+            }
+        }
+        // A connector that is not set up says so itself.
+        let mistake = mistake.filter(|_| is_set_up);
+        let title = title_for_users(&manifest.title);
+        Self {
+            connector: connector.name().to_string(),
+            button: words.to_connect(title),
+            title: title.to_owned(),
+            icon: manifest.imprint.icon.as_ref().map(|icon| STANDARD.encode(icon)),
+            summary: words.permission(&verbs),
+            access,
+            state,
+            mistake,
+        }
+    }
+
+    /// A connector that is not there now.
+    pub(super) fn missing(connector: &str, account: Option<&str>) -> Self {
+        Self {
+            connector: connector.to_owned(),
+            title: connector.to_owned(),
+            button: String::new(),
+            icon: None,
+            summary: String::new(),
+            access: Vec::new(),
+            state: account.map_or(State::Missing, |name| State::Connected(name.to_owned())),
+            mistake: None,
+        }
+    }
+}
+
+/// The title of a connector without what is for developers: the API that it calls, in parentheses.
+fn title_for_users(title: &str) -> &str {
+    match title.split_once(" (") {
+        Some((name, _)) if !name.trim().is_empty() => name,
+        _ => title,
+    }
+}
+
+/// A form for each way to connect an account.
+fn forms(words: &'static Words, connector: &Connector, config: &Config) -> Vec<WayForm> {
+    let scheme = &connector.manifest().auth;
+    let form = |(index, way): (usize, Way)| {
+        let of_way = match (way, scheme) {
+            (Way::Scheme, AuthScheme::ApiKey(scheme)) => {
+                key_fields(words, KeyForm::of(scheme, connector.auth_additions()))
+            }
+            (Way::Scheme, AuthScheme::Oauth2(_) | AuthScheme::None) | (Way::Device, _) => Vec::new(),
+            (Way::Grant(grant_type), _) => fields_of_grant(words, grant_type, connector),
+        };
+        WayForm {
+            auth_type: way.name(scheme),
+            heading: words.of_way(way),
+            is_other: index > 0,
+            fields: address_fields(connector.address_parts()).chain(of_way).collect(),
+        }
+    };
+    Way::of(connector, config).into_iter().enumerate().map(form).collect()
+}
+
+/// A field for each part of the account's address that the user gives.
+fn address_fields(parts: &[AddressPart]) -> impl Iterator<Item = Field> {
+    let parts = parts.iter().filter(|part| part.is_from_user());
+    parts.map(|part| field(&format!("{ADDRESS_FIELD}{}", part.name), &part.title, FieldKind::Text, true))
+}
+
+/// The fields of credentials from which the gateway gets access tokens, with the names that
+/// `auth-schema` has.
+fn fields_of_grant(words: &Words, grant_type: GrantType, connector: &Connector) -> Vec<Field> {
+    match grant_type {
+        GrantType::ClientCredentials => vec![
+            field("client_id", words.client_id, FieldKind::Text, true),
+            field("client_secret", words.client_secret, FieldKind::Secret, true),
+        ],
+        GrantType::ServiceAccount => {
+            let declared = connector.auth_additions().service_account.as_ref();
+            let needs_subject = declared.is_some_and(|declared| declared.needs_subject);
+            vec![
+                field("key_file", words.key_file, FieldKind::File, true),
+                field("subject", words.subject, FieldKind::Text, needs_subject),
+            ]
+        }
+        // An application of the account's own is for the API: people know the id of an installation.
+        GrantType::AppInstallation => {
+            vec![field("installation_id", words.installation_id, FieldKind::Text, true)]
+        }
+    }
+}
+
+fn field(name: &str, label: &str, kind: FieldKind, is_required: bool) -> Field {
+    Field { name: name.to_owned(), label: label.to_owned(), kind, is_required }
+}
+
+/// The fields of a key, with the names that `auth-schema` has.
+fn key_fields(words: &Words, form: KeyForm) -> Vec<Field> {
+    let secret = |name, label, is_required| field(name, label, FieldKind::Secret, is_required);
+    match form {
+        KeyForm::ApiKey => vec![secret("api_key", words.api_key, true)],
+        KeyForm::Login => vec![
+            field("username", words.username, FieldKind::Text, true),
+            // Some services take the key as the name.
+            secret("password", words.password, false),
+        ],
+        KeyForm::Aws => vec![
+            field("access_key_id", words.access_key_id, FieldKind::Text, true),
+            secret("secret_access_key", words.secret_access_key, true),
+            secret("session_token", words.session_token, false),
+        ],
+        KeyForm::Signing { needs_id } => {
+            let id = needs_id.then(|| field("key_id", words.key_id, FieldKind::Text, true));
+            id.into_iter().chain([secret("secret", words.secret, true)]).collect()
+        }
+    }
+}
+
+/// The page of a link as a response. `form_origins` are the origins that its forms lead to, besides
+/// the gateway's own.
+pub(super) fn connect_page(status: StatusCode, page: &ConnectPage, form_origins: &[String]) -> Response<Body> {
+    let policy = format!(
+        "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self' {}; frame-ancestors 'none'",
+        form_origins.join(" ")
+    );
+    let policy = HeaderValue::try_from(policy).unwrap_or(POLICY);
+    let mut response = html_response(status, page.render(), policy);
+    // With `no-referrer`, browsers send the form with `Origin: null`.
+    response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    response
+}
+
+/// A page that says what happened and what to do. `root` is the way from the page to the root of
+/// the gateway.
+pub fn message_page(status: StatusCode, title: &str, text: &str, root: &str) -> Response<Body> {
+    message_page_of(&ENGLISH, status, title, text, root)
+}
+
+/// A page that says what happened and what to do, in the language of the browser.
+pub(crate) fn message_page_of(
+    words: &'static Words,
+    status: StatusCode,
+    title: &str,
+    text: &str,
+    root: &str,
+) -> Response<Body> {
+    html_response(status, MessagePage { words, title, text, root }.render(), POLICY)
+}
+
+/// One of the messages in the language of the browser.
+pub(crate) fn message_in(
+    words: &'static Words,
+    status: StatusCode,
+    Message { title, text }: Message,
+    root: &str,
+) -> Response<Body> {
+    message_page_of(words, status, title, text, root)
+}
+
+/// The page with a code as a response.
+pub(super) fn device_page(page: &DevicePage<'_>) -> Response<Body> {
+    html_response(StatusCode::OK, page.render(), POLICY)
+}
+
+fn html_response(status: StatusCode, html: Result<String, askama::Error>, policy: HeaderValue) -> Response<Body> {
+    // Writing to a string never fails.
+    let mut response = Response::new(full(html.unwrap_or_default()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(CONTENT_SECURITY_POLICY, policy);
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    keep_private(headers);
+    response
+}
+
+/// Sends the browser to a URL, which it gets with GET.
+pub fn redirect(status: StatusCode, location: HeaderValue) -> Response<Body> {
+    let mut response = Response::new(full(""));
+    *response.status_mut() = status;
+    response.headers_mut().insert(LOCATION, location);
+    keep_private(response.headers_mut());
+    response
+}
+
+/// The URL of the request has a secret. It must reach no cache, and no other site as `Referer`.
+fn keep_private(headers: &mut HeaderMap) {
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+}
+
+/// GET /connect/page.css.
+pub(super) fn style() -> Response<Body> {
+    let mut response = static_answer(STYLE, "text/css; charset=utf-8");
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("max-age=3600"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn no_text_of_a_manifest_becomes_html_and_an_icon_is_an_image_that_runs_nothing() {
+        let odd = "\"><script>alert(1)</script>";
+        let row = ConnectorRow {
+            connector: "mail".to_owned(),
+            title: odd.to_owned(),
+            button: odd.to_owned(),
+            icon: Some(STANDARD.encode("<svg onload=\"alert(1)\"/>")),
+            summary: odd.to_owned(),
+            access: vec![("Read", vec![odd.to_owned()])],
+            state: State::Open(vec![WayForm {
+                auth_type: "api_key",
+                heading: ENGLISH.by_sign_in,
+                is_other: false,
+                fields: key_fields(&ENGLISH, KeyForm::Login),
+            }]),
+            mistake: None,
+        };
+        let logo =
+            Logo { path: "logo".into(), media_type: "image/svg+xml", image: b"<svg onload='alert(1)'/>".to_vec() };
+        let application = config::Application { name: Some(odd.to_owned()), logo: Some(logo) };
+        let page = ConnectPage::new(&ENGLISH, &application, vec![row]);
+        let response = connect_page(StatusCode::OK, &page, &["https://provider.example".to_owned()]);
+        let policy = response.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned();
+        assert!(policy.contains("form-action 'self' https://provider.example;") && !policy.contains("script"));
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let html = String::from_utf8_lossy(&body);
+        assert!(!html.contains("<script") && !html.contains("onload"), "{html}");
+        assert_eq!(html.matches("&#62;&#60;script&#62;alert(1)").count(), 5, "{html}");
+        assert!(html.contains("src=\"data:image/svg+xml;base64,PHN2"), "{html}");
+    }
+
+    fn row(state: State) -> ConnectorRow {
+        let connector = "mail".to_owned();
+        ConnectorRow { state, ..ConnectorRow::missing(&connector, None) }
+    }
+
+    fn page(states: Vec<State>) -> ConnectPage {
+        ConnectPage::new(&ENGLISH, &config::Application::default(), states.into_iter().map(row).collect())
+    }
+
+    #[test]
+    fn a_visit_ends_with_a_button_only_after_something_was_done() {
+        let connected = || State::Connected("ada".to_owned());
+        assert_eq!(page(vec![State::Open(Vec::new()), State::Ready]).ending, None);
+        assert_eq!(page(vec![State::Open(Vec::new()), connected()]).ending, Some(ENGLISH.finish));
+        assert_eq!(page(vec![State::NotConfigured, connected()]).ending, Some(ENGLISH.done));
+        assert_eq!(page(vec![State::Ready, connected()]).ending, Some(ENGLISH.done));
+    }
+
+    #[test]
+    fn a_connector_that_is_not_set_up_is_not_offered() {
+        assert_eq!(page(vec![State::NotConfigured, State::Ready, State::Missing]).rows.len(), 2);
+        let html = page(vec![State::NotConfigured]).render().unwrap();
+        assert!(html.contains(ENGLISH.nothing_offered) && !html.contains("<form"), "{html}");
+    }
+
+    #[test]
+    fn a_title_for_users_names_no_api() {
+        for (title, shown) in [
+            ("Notes (Cloud API v2)", "Notes"),
+            ("Sites (REST), a variant", "Sites"),
+            ("Mail", "Mail"),
+            (" (x)", " (x)"),
+        ] {
+            assert_eq!(title_for_users(title), shown);
+        }
+    }
+
+    #[tokio::test]
+    async fn no_text_of_a_provider_becomes_html() {
+        let odd = "\"><script>alert(1)</script>";
+        let page = DevicePage { words: &ENGLISH, user_code: odd, url: odd, back: "x" };
+        let body = device_page(&page).into_body().collect().await.unwrap().to_bytes();
+        let html = String::from_utf8_lossy(&body);
+        assert!(!html.contains("<script"), "{html}");
+    }
+
+    #[tokio::test]
+    async fn a_message_is_text() {
+        let response = message_page(StatusCode::CONFLICT, "<b>", "<i>", "../");
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let html = String::from_utf8_lossy(&body);
+        assert!(!html.contains("<b>") && !html.contains("<i>") && html.contains("../connect/page.css"), "{html}");
+    }
+}

@@ -1,0 +1,448 @@
+//! The page of a link: what a browser gets and sends.
+//!
+//! Opening the page changes nothing, because mail scanners and previews open links too. The first
+//! browser that sends the form of the page has the link from then on.
+
+use std::sync::Arc;
+
+use hyper::header::{HOST, HeaderMap, HeaderValue, ORIGIN, SET_COOKIE};
+use hyper::{Response, StatusCode};
+use secrecy::ExposeSecret;
+use tokio::time::Instant;
+use url::{Url, form_urlencoded};
+
+use super::browser::Browser;
+use super::device;
+use super::form::Form;
+use super::page::{self, ConnectPage, ConnectorRow, connect_page, message_in, redirect};
+use super::words::{Message, Words};
+use crate::integrations::{begin_problem, check_address, connect_with_grant, connect_with_key};
+use body::Body;
+use calls::Connection;
+use config::Config;
+use contract::AuthScheme;
+use endpoint::body::read_body;
+use endpoint::recorded::ended;
+use endpoint::route::HttpCall;
+use gateway::Gateway;
+use integrations::{AuthorizationOptions, BeginError, Named, ReturnTo, authorization_origin, random_secret};
+use problem::Problem;
+use registry::Connector;
+use store::digest::sha256;
+use store::{AccountAddress, Acting, ConnectLink, GrantType, Integration, LinkEnd, acting};
+
+/// The largest form in megabytes. A key file is at most some kilobytes.
+const MAX_FORM_MB: usize = 1;
+
+/// The name of the problem of a connector that is not set up.
+const NOT_CONFIGURED: &str = "integration-not-configured";
+
+/// The way from the page to the root of the gateway.
+const ROOT: &str = "../";
+
+/// GET /connect/page.css.
+pub async fn get_style(_: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    Ok(page::style())
+}
+
+/// GET /connect/{token}.
+pub async fn open_page(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let HttpCall { gateway, head, arguments, .. } = call;
+    let words = Words::for_browser(&head.headers);
+    let link = match usable_link(gateway, words, arguments.token).await {
+        Ok(link) => link,
+        Err(response) => return Ok(response),
+    };
+    if link.browser.is_some() && !Browser::of_request(&head.headers, &link).is_some_and(|browser| browser.has(&link)) {
+        return Ok(refusal(words, StatusCode::FORBIDDEN, words.other_browser));
+    }
+    let mistake = parse_mistake(words, head.uri.query().unwrap_or_default());
+    Ok(page_of(gateway, words, &link, mistake).await)
+}
+
+/// POST /connect/{token}: a button of the page.
+pub async fn send_form(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let HttpCall { gateway, head, body, arguments, arrived, request_id, .. } = call;
+    let words = Words::for_browser(&head.headers);
+    if !is_from_page(&head.headers, &gateway.config) {
+        return Ok(refusal(words, StatusCode::FORBIDDEN, words.other_site));
+    }
+    let bytes =
+        read_body(&head.headers, body, MAX_FORM_MB, "send the form of the page", gateway.egress.memory()).await?;
+    let form = Form::parse(&bytes);
+    let link = match usable_link(gateway, words, arguments.token).await {
+        Ok(link) => link,
+        Err(response) => return Ok(response),
+    };
+    let browser = match Browser::of_request(&head.headers, &link) {
+        Some(browser) => browser,
+        None => match random_secret() {
+            Ok(secret) => Browser::new(secret, arguments.token),
+            Err(_) => return Ok(unavailable(words)),
+        },
+    };
+    match gateway.store.claim_connect_link(&link.id, &browser.hash()).await {
+        Ok(true) => {}
+        Ok(false) => return Ok(refusal(words, StatusCode::FORBIDDEN, words.other_browser)),
+        Err(error) => {
+            tracing::warn!(%error, "a link cannot be given to a browser");
+            return Ok(unavailable(words));
+        }
+    }
+    let cookie = browser.set_cookie(&link, &gateway.config);
+    let by = Acting::user(&link.tenant, &link.subject);
+    // If the browser closed the connection in the middle, an account could be left half connected.
+    let visit = Visit { link, browser, words, request_id: request_id.to_owned(), arrived };
+    let running = Arc::clone(gateway);
+    let answering = acting(by, async move { visit.answer(&running, form).await });
+    let mut response = gateway.integrations.spawn(answering).await.unwrap_or_else(|_| unavailable(words));
+    if let Some(cookie) = cookie {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    Ok(response)
+}
+
+/// The visit of the browser that has a link.
+struct Visit {
+    link: ConnectLink,
+    browser: Browser,
+    words: &'static Words,
+    request_id: String,
+    arrived: Instant,
+}
+
+impl Visit {
+    async fn answer(&self, gateway: &Arc<Gateway>, form: Form) -> Response<Body> {
+        if form.is_finish {
+            return self.finish(gateway).await;
+        }
+        let named = form.connector.as_deref().filter(|named| self.link.connectors.iter().any(|known| known == named));
+        let Some(connector) = named.and_then(|named| gateway.registry.get(named)) else {
+            return self.back(gateway, None);
+        };
+        let address = form.address_for(&connector);
+        if let Err(problem) = check_address(&connector, &address) {
+            return self.not_connected(gateway, &connector, &problem, "address_refused");
+        }
+        if let Some(grant_type) = form.grant_type() {
+            return self.connect_with_grant(gateway, &connector, grant_type, &form, &address).await;
+        }
+        match &connector.manifest().auth {
+            AuthScheme::None => self.back(gateway, None),
+            AuthScheme::Oauth2(scheme) if form.is_device() => {
+                let begun =
+                    device::begin(gateway, self.words, &self.link, self.browser.token(), &connector, scheme, address);
+                let begun = begun.await;
+                begun.unwrap_or_else(|error| self.not_begun(gateway, &connector, error))
+            }
+            AuthScheme::Oauth2(scheme) => {
+                let options = AuthorizationOptions {
+                    user_identifier: self.link.user_identifier.clone(),
+                    replaces: false,
+                    confirms: false,
+                    labels: self.link.labels.clone(),
+                    address,
+                    return_to: ReturnTo::Link(self.link.id.clone()),
+                    key_id: None,
+                };
+                let holder = self.link.holder(connector.name());
+                match gateway.integrations.begin(&holder, &connector, scheme, options).await {
+                    Ok(begun) => see_other(self.words, &begun.authorization_url),
+                    Err(error) => self.not_begun(gateway, &connector, error),
+                }
+            }
+            AuthScheme::ApiKey(scheme) => {
+                let holder = self.link.holder(connector.name());
+                let named = Named {
+                    holder: &holder,
+                    user_identifier: self.link.user_identifier.as_deref(),
+                    labels: self.link.labels.as_ref(),
+                    address: &address,
+                    connect_link: Some(&self.link.id),
+                };
+                let credentials = form.credentials();
+                let key = credentials.expose_secret().as_bytes();
+                let connected = connect_with_key(gateway, &connector, scheme, key, named, self.arrived).await;
+                self.answer_credentials(gateway, &connector, connected).await
+            }
+        }
+    }
+
+    fn not_begun(&self, gateway: &Gateway, connector: &Connector, error: BeginError) -> Response<Body> {
+        tracing::warn!(%error, "an authorization cannot be begun");
+        let problem = begin_problem(error);
+        let code = if problem.name() == NOT_CONFIGURED { "not_configured" } else { "failed" };
+        self.not_connected(gateway, connector, &problem, code)
+    }
+
+    /// Sends the browser back to the page, which says what `code` stands for, and records the
+    /// problem.
+    fn not_connected(&self, gateway: &Gateway, connector: &Connector, problem: &Problem, code: &str) -> Response<Body> {
+        let response = self.back(gateway, Some((connector.name(), code)));
+        let connection = Connection {
+            request_id: &self.request_id,
+            holder: &self.link.holder(connector.name()),
+            key_id: self.link.key_id.as_ref(),
+            began: self.arrived,
+            status: Some(response.status().as_u16()),
+        };
+        gateway.calls.connection_failed(&connection, ended(problem));
+        response
+    }
+
+    /// Connects an account by credentials from which the gateway gets access tokens.
+    async fn connect_with_grant(
+        &self,
+        gateway: &Arc<Gateway>,
+        connector: &Arc<Connector>,
+        grant_type: GrantType,
+        form: &Form,
+        address: &AccountAddress,
+    ) -> Response<Body> {
+        if !form.fits(connector, &gateway.config) {
+            return self.back(gateway, Some((connector.name(), "key_refused")));
+        }
+        let holder = self.link.holder(connector.name());
+        let named = Named {
+            holder: &holder,
+            user_identifier: self.link.user_identifier.as_deref(),
+            labels: self.link.labels.as_ref(),
+            address,
+            connect_link: Some(&self.link.id),
+        };
+        let credentials = form.credentials();
+        let credentials = credentials.expose_secret().as_bytes();
+        let connected = connect_with_grant(gateway, connector, grant_type, credentials, named).await;
+        self.answer_credentials(gateway, connector, connected).await
+    }
+
+    /// The answer to credentials that were tried.
+    async fn answer_credentials(
+        &self,
+        gateway: &Gateway,
+        connector: &Connector,
+        connected: Result<Integration, Problem>,
+    ) -> Response<Body> {
+        match connected {
+            Ok(integration) => {
+                self.note(gateway, connector, &integration.user_identifier).await;
+                self.back(gateway, None)
+            }
+            Err(problem) => {
+                tracing::info!(problem = problem.name(), "credentials were not accepted");
+                let code = match problem.name() {
+                    "validation" => "key_refused",
+                    NOT_CONFIGURED => "not_configured",
+                    _ => "failed",
+                };
+                self.not_connected(gateway, connector, &problem, code)
+            }
+        }
+    }
+
+    async fn note(&self, gateway: &Gateway, connector: &Connector, user_identifier: &str) {
+        note(gateway, &self.link.id, connector.name(), user_identifier).await;
+    }
+
+    /// Sends the browser back to the page. `mistake` is a connector, and why it was not connected.
+    fn back(&self, gateway: &Gateway, mistake: Option<(&str, &str)>) -> Response<Body> {
+        back_to_page(gateway, self.words, self.browser.token(), mistake)
+    }
+
+    /// The user has finished.
+    async fn finish(&self, gateway: &Gateway) -> Response<Body> {
+        if let Err(error) = gateway.store.end_connect_link(&self.link.id, LinkEnd::Done).await {
+            tracing::warn!(%error, "a link cannot be ended");
+            return unavailable(self.words);
+        }
+        let url = self.link.callback_url.as_deref().and_then(|url| Url::parse(url).ok());
+        let Some(mut url) = url else {
+            return message_in(self.words, StatusCode::OK, self.words.finished, ROOT);
+        };
+        let status = match rows(gateway, self.words, &self.link, None).await.iter().all(ConnectorRow::is_settled) {
+            true => "success",
+            false => "incomplete",
+        };
+        url.query_pairs_mut().append_pair("status", status).append_pair("connect_link", &self.link.id);
+        see_other(self.words, &url)
+    }
+}
+
+/// Notes that an account was connected. A failure does not disconnect the account.
+pub(super) async fn note(gateway: &Gateway, link: &str, connector: &str, user_identifier: &str) {
+    if let Err(error) = gateway.store.note_linked_account(link, connector, user_identifier).await {
+        tracing::warn!(%error, "the page of a link cannot show an account that was connected");
+    }
+}
+
+/// Sends a browser to the page of its link. `mistake` is a connector, and why it was not connected.
+pub(super) fn back_to_page(
+    gateway: &Gateway,
+    words: &'static Words,
+    token: &str,
+    mistake: Option<(&str, &str)>,
+) -> Response<Body> {
+    let Some(mut url) = page_url(gateway, token) else { return unavailable(words) };
+    if let Some((connector, code)) = mistake {
+        url.query_pairs_mut().append_pair("connector", connector).append_pair("error", code);
+    }
+    see_other(words, &url)
+}
+
+/// The URL of the page of a link.
+pub(super) fn page_url(gateway: &Gateway, token: &str) -> Option<Url> {
+    let root = gateway.config.public_url.as_str().trim_end_matches('/');
+    Url::parse(&format!("{root}/connect/{token}")).ok()
+}
+
+fn see_other(words: &'static Words, url: &Url) -> Response<Body> {
+    match HeaderValue::try_from(url.as_str()) {
+        Ok(location) => redirect(StatusCode::SEE_OTHER, location),
+        Err(_) => unavailable(words),
+    }
+}
+
+/// The link of a token, if it can be used.
+///
+/// # Errors
+/// The page that says why it cannot.
+async fn usable_link(gateway: &Gateway, words: &'static Words, token: &str) -> Result<ConnectLink, Response<Body>> {
+    let found = gateway.store.connect_link_by_hash(&sha256(token.as_bytes())).await.map_err(|error| {
+        tracing::warn!(%error, "a link cannot be read");
+        unavailable(words)
+    })?;
+    let Some(link) = found else { return Err(refusal(words, StatusCode::NOT_FOUND, words.unknown)) };
+    match link.end {
+        Some(LinkEnd::Done) => Err(refusal(words, StatusCode::GONE, words.finished)),
+        Some(LinkEnd::Deleted) => Err(refusal(words, StatusCode::GONE, words.ended)),
+        None if link.has_expired => Err(refusal(words, StatusCode::GONE, words.ended)),
+        None => Ok(link),
+    }
+}
+
+/// Returns `true` unless the browser says that another site has sent the form.
+fn is_from_page(headers: &HeaderMap, config: &Config) -> bool {
+    if let Some(site) = headers.get("sec-fetch-site") {
+        return site == "same-origin" || site == "none";
+    }
+    let Some(origin) = headers.get(ORIGIN) else { return true };
+    let Some(origin) = origin.to_str().ok().and_then(|origin| Url::parse(origin).ok()) else { return false };
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    origin.origin() == config.public_url.origin() || origin.authority() == host
+}
+
+/// The connector and the code in the query, after an account was not connected. Both only choose
+/// among texts of the gateway.
+fn parse_mistake(words: &Words, query: &str) -> Option<(String, &'static str)> {
+    let (mut connector, mut code) = (None, None);
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        match &*name {
+            "connector" => connector = Some(value.into_owned()),
+            "error" => code = Some(words.of_failure(&value)),
+            _ => {}
+        }
+    }
+    connector.zip(code)
+}
+
+async fn page_of(
+    gateway: &Gateway,
+    words: &'static Words,
+    link: &ConnectLink,
+    mistake: Option<(String, &'static str)>,
+) -> Response<Body> {
+    let application = gateway.config.connect.application_of(&link.tenant);
+    let page = ConnectPage::new(words, application, rows(gateway, words, link, mistake).await);
+    connect_page(StatusCode::OK, &page, &form_origins(gateway, link))
+}
+
+async fn rows(
+    gateway: &Gateway,
+    words: &'static Words,
+    link: &ConnectLink,
+    mistake: Option<(String, &'static str)>,
+) -> Vec<ConnectorRow> {
+    let mut rows = Vec::new();
+    for connector in &link.connectors {
+        let mistake = mistake.as_ref().filter(|(named, _)| named == connector).map(|(_, text)| *text);
+        let account = link.account(connector);
+        rows.push(match gateway.registry.get(connector) {
+            Some(live) => {
+                let is_set_up = account.is_some() || is_set_up(gateway, link, &live).await;
+                ConnectorRow::live(words, &live, &gateway.config, account, is_set_up, mistake)
+            }
+            None => ConnectorRow::missing(connector, account),
+        });
+    }
+    rows
+}
+
+/// Returns `true` if the user of a link can connect an account.
+async fn is_set_up(gateway: &Gateway, link: &ConnectLink, connector: &Connector) -> bool {
+    match gateway.integrations.missing_setup(&link.tenant, connector).await {
+        Ok(missing) => missing.is_none(),
+        // The form says what fails, if the store still fails then.
+        Err(error) => {
+            error.log("the page of a link cannot show if a connector is set up");
+            true
+        }
+    }
+}
+
+/// The origins that the forms of a page lead to by redirects: the providers, the gateway by its
+/// public URL, and the application.
+fn form_origins(gateway: &Gateway, link: &ConnectLink) -> Vec<String> {
+    let live = link.connectors.iter().filter_map(|connector| gateway.registry.get(connector));
+    let providers = live.filter_map(|connector| authorization_origin(&connector, &gateway.config));
+    let application = link.callback_url.as_deref().and_then(|url| Url::parse(url).ok()).map(|url| url.origin());
+    let mut origins: Vec<_> = [gateway.config.public_url.origin()]
+        .into_iter()
+        .chain(application)
+        .map(|origin| origin.ascii_serialization())
+        .chain(providers)
+        .collect();
+    origins.sort();
+    origins.dedup();
+    origins
+}
+
+fn refusal(words: &'static Words, status: StatusCode, message: Message) -> Response<Body> {
+    message_in(words, status, message, ROOT)
+}
+
+pub(super) fn unavailable(words: &'static Words) -> Response<Body> {
+    refusal(words, StatusCode::SERVICE_UNAVAILABLE, words.unavailable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connect::words::ENGLISH;
+
+    fn sent(pairs: &[(&'static str, &str)]) -> bool {
+        let pairs = pairs
+            .iter()
+            .map(|(name, value)| (hyper::header::HeaderName::from_static(name), HeaderValue::from_str(value).unwrap()));
+        let config = Config { public_url: Url::parse("https://gateway.example/base/").unwrap(), ..Config::default() };
+        is_from_page(&HeaderMap::from_iter(pairs), &config)
+    }
+
+    #[test]
+    fn a_form_of_another_site_is_refused() {
+        assert!(sent(&[]) && sent(&[("sec-fetch-site", "same-origin")]) && sent(&[("sec-fetch-site", "none")]));
+        assert!(sent(&[("origin", "https://gateway.example")]));
+        assert!(sent(&[("origin", "http://127.0.0.1:8080"), ("host", "127.0.0.1:8080")]));
+        assert!(!sent(&[("origin", "https://evil.example"), ("host", "gateway.example")]));
+        assert!(!sent(&[("origin", "null")]));
+        assert!(!sent(&[("sec-fetch-site", "cross-site"), ("origin", "https://gateway.example")]));
+        assert!(!sent(&[("sec-fetch-site", "same-site")]));
+    }
+
+    #[test]
+    fn a_query_chooses_among_texts_of_the_gateway() {
+        let parsed = parse_mistake(&ENGLISH, "connector=<b>&error=<script>").unwrap();
+        assert_eq!(parsed, ("<b>".to_owned(), ENGLISH.failed));
+        assert_eq!(parse_mistake(&ENGLISH, "error=access_denied&connector=a").unwrap().1, ENGLISH.refused_by_user);
+        assert_eq!(parse_mistake(&ENGLISH, "error=access_denied"), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! The events of a trigger: list, show, send once more.
+
+use std::time::Duration;
+
+use hyper::Response;
+use serde_json::json;
+
+use super::{trigger_problem, unknown_trigger};
+use body::Body;
+use clock::timestamp;
+use endpoint::answer::private_answer;
+use endpoint::authorize::AuthorizedCaller;
+use endpoint::body::read_record;
+use endpoint::page;
+use endpoint::records::{ReplayBody, TriggerReplayedRecord};
+use endpoint::route::HttpCall;
+use problem::{self, Problem, invalid, read_query};
+use triggers::{EventsQuery, Replay};
+
+/// The longest time that a call waits for an event, in seconds.
+const MAX_WAIT_S: u64 = 25;
+
+/// GET /triggers/{trigger_id}/events.
+pub async fn list_events(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let id = call.arguments.trigger_id;
+    let query = parse_query(call.head.uri.query().unwrap_or_default())?;
+    let found = call.gateway.triggers.events(caller.triggers(), id, query).await.map_err(trigger_problem)?;
+    Ok(private_answer(&json!(found.ok_or_else(|| unknown_trigger(id))?)))
+}
+
+/// GET /triggers/{trigger_id}/events/{event_id}.
+pub async fn get_event(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let (triggers, of) = (&call.gateway.triggers, caller.triggers());
+    let (id, event_id) = (call.arguments.trigger_id, call.arguments.event_id);
+    if let Some(event) = triggers.event(of, id, event_id).await.map_err(trigger_problem)? {
+        return Ok(private_answer(&json!(event)));
+    }
+    triggers.get(of, id).await.map_err(trigger_problem)?.ok_or_else(|| unknown_trigger(id))?;
+    Err(problem::UNKNOWN_EVENT.with_detail(format!(
+        "The trigger has no event `{event_id}`, or no longer: events are kept for `triggers.keep_h` hours. \
+         GET /triggers/{id}/events lists them."
+    )))
+}
+
+/// POST /triggers/{trigger_id}/replay.
+pub async fn replay_events(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let HttpCall { gateway, head, body, arguments, .. } = call;
+    let replay = chosen(read_record(&head.headers, body, gateway).await?)?;
+    let id = arguments.trigger_id;
+    let queued = gateway.triggers.replay(caller.triggers(), id, replay).await.map_err(trigger_problem)?;
+    let queued = queued.ok_or_else(|| unknown_trigger(id))?;
+    Ok(private_answer(&json!(TriggerReplayedRecord { queued })))
+}
+
+fn chosen(body: ReplayBody) -> Result<Replay, Problem> {
+    match body {
+        ReplayBody { since: Some(since), event_ids: None } => match timestamp::parse(&since) {
+            Ok(since) => Ok(Replay::Since(since)),
+            Err(error) => Err(invalid("/since", error.to_string())),
+        },
+        ReplayBody { since: None, event_ids: Some(ids) } => Ok(Replay::Events(ids)),
+        _ => Err(invalid("", "Must have `since` or `event_ids`, and not both.".to_owned())),
+    }
+}
+
+fn parse_query(query: &str) -> Result<EventsQuery, Problem> {
+    let mut read = EventsQuery { limit: page::SIZES.default, cursor: None, wait: Duration::ZERO };
+    read_query(query, &["limit", "cursor", "wait_s"], |name, value| {
+        match name {
+            "limit" => read.limit = page::limit(value, page::SIZES)?,
+            "cursor" => read.cursor = Some(value.to_owned()),
+            _ => {
+                let seconds = value.parse().ok().filter(|seconds| *seconds <= MAX_WAIT_S);
+                let seconds = seconds.ok_or_else(|| format!("Must be a whole number from 0 to {MAX_WAIT_S}."))?;
+                read.wait = Duration::from_secs(seconds);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_query_of_events_is_read() {
+        let read = parse_query("wait_s=25&limit=3&cursor=x").unwrap();
+        assert_eq!((read.wait.as_secs(), read.limit, read.cursor.as_deref()), (25, 3, Some("x")));
+        let pointers = parse_query("wait_s=26&limit=0&since=now").unwrap_err().pointers();
+        assert_eq!(pointers, ["/wait_s", "/limit", "/since"]);
+    }
+
+    #[test]
+    fn either_a_time_or_events_are_sent_once_more() {
+        let body = |since: Option<&str>, ids: Option<&str>| {
+            chosen(ReplayBody { since: since.map(str::to_owned), event_ids: ids.map(|id| vec![id.to_owned()]) })
+        };
+        assert!(matches!(body(Some("2026-11-27T12:00:00Z"), None), Ok(Replay::Since(_))));
+        assert!(matches!(body(None, Some("evt_1")), Ok(Replay::Events(ids)) if ids == ["evt_1"]));
+        assert_eq!(body(Some("yesterday"), None).unwrap_err().pointers(), ["/since"]);
+        assert_eq!(body(None, None).unwrap_err().pointers(), [""]);
+        assert_eq!(body(Some("2026-11-27T12:00:00Z"), Some("evt_1")).unwrap_err().pointers(), [""]);
+    }
+}
