@@ -64,6 +64,7 @@ async function check(page, name) {
 const ann = await person(true);
 await ann.goto(link);
 await check(ann, "open");
+seen.logo = await ann.locator("img.logo").evaluate((image) => image.naturalWidth > 0);
 await ann.getByText("The application may").first().click();
 await check(ann, "details");
 

@@ -31,6 +31,9 @@ await page.getByRole("alert").waitFor();
 await look("wrong key");
 await signIn(page, key, seen);
 await page.locator("h1", { hasText: "Calls" }).waitFor();
+// The other screens are loaded a moment later. Without them, the sum of the bytes would say nothing.
+await page.waitForFunction(() => performance.getEntriesByType("resource").some(({ name }) => name.endsWith("/settings.js")));
+await page.waitForLoadState("networkidle");
 seen.bytes = await page.evaluate(() => [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
   .filter((entry) => new URL(entry.name).pathname.startsWith("/console") && !entry.name.endsWith("/session"))
   .reduce((sum, entry) => sum + entry.encodedBodySize, 0));
@@ -50,6 +53,14 @@ await page.keyboard.type(ids.call);
 await page.keyboard.press("Enter");
 await page.getByText("curl -X POST").waitFor();
 await look("call");
+
+// A name that nothing has, the page of a person, and an address without a screen.
+await open("find/nobody-goes-by-this", "Nothing here has this name.");
+await look("find");
+await open("people/ann", "What is wrong");
+await look("person");
+await open("no-such-screen", "There is no such screen");
+await look("no such screen");
 
 // Integrations: one that has expired, whose refresh fails again, and one whose texts are hostile.
 await openScreen(page, "Integrations", seen);
@@ -119,6 +130,7 @@ seen.point = await page.locator(".chart .point").first().innerText();
 
 // Try: an operation that answers, and one that fails.
 await openScreen(page, "Try", seen);
+await look("choice of operations");
 await open("try/hostile/forward", "The same call");
 await look("try");
 await tabTo(page, page.getByText("further fields"), seen);

@@ -23,8 +23,14 @@ async function open(place, text) {
 await page.goto(`${address}/console`);
 await signIn(page, key, seen);
 
-// The second page of a list, and back.
+// The second page of a list, and back. The rows of each page are sorted, and the list says that the pages are not.
 await page.locator("#main").getByText("50 entries on this page.").waitFor();
+const heading = page.getByRole("button", { name: "Duration", exact: true });
+seen.pages["what sorting does"] = await heading.getAttribute("title");
+await tabTo(page, heading, seen);
+await page.keyboard.press("Enter");
+await page.locator("th[aria-sort=ascending]", { hasText: "Duration" }).waitFor();
+await look("first page");
 await tabTo(page, page.getByRole("link", { name: "Next page" }), seen);
 await page.keyboard.press("Enter");
 await page.getByRole("link", { name: "First page" }).waitFor();
@@ -33,6 +39,7 @@ await look("second page");
 await tabTo(page, page.getByRole("link", { name: "First page" }), seen);
 await page.keyboard.press("Enter");
 await page.locator("#main").getByText("50 entries on this page.").waitFor();
+await page.locator("th[aria-sort=ascending]", { hasText: "Duration" }).waitFor();
 
 // An account is connected from Try, on the page for users, and used.
 await open("try/keyed/whoami", "The same call");

@@ -31,10 +31,12 @@ export async function person(browser, origin, seen, others = []) {
 /** Waits until the page has no request of the console in progress. */
 export const settled = (page) => page.waitForFunction(() => !document.querySelector('[aria-busy="true"], [aria-disabled="true"]'));
 
-/** Notes the text of a page, and looks for faults in all of its looks. */
+/** Notes the text and the place of a page, and looks for faults in all of its looks. */
 export async function check(page, name, seen) {
   await settled(page);
   seen.pages[name] = await page.innerText("main");
+  const place = await page.evaluate(() => location.hash.replace(/^#\/?/, "").split("?")[0].split("/"));
+  seen.places.push(place.length > 1 ? `one of ${place[0]}` : place[0]);
   // Texts of others are text nodes. An element of theirs would be one that the console never makes.
   const foreign = await page.evaluate(() => [...document.querySelectorAll("img, iframe, object, embed, b, i, body script, [onerror], [onclick]")].map((one) => one.outerHTML));
   seen.elements.push(...foreign.map((html) => `${name}: ${html}`));
@@ -45,13 +47,25 @@ export async function check(page, name, seen) {
     const rules = { "target-size": { enabled: true } };
     const found = await page.evaluate((rules) => axe.run(document, { rules, resultTypes: ["violations"] }), rules);
     seen.violations.push(...found.violations.map(({ id, nodes }) => `${name}, ${colorScheme}, ${width}: ${id} ${nodes[0].html}`));
-    if (await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)) seen.wide.push(`${name}, ${width}`);
+    await checkWidth(page, name, seen);
     // The head leaves the screen to what the page is about.
     if (await page.evaluate(() => document.querySelector("header")?.offsetHeight > 120)) seen.wide.push(`the head of ${name}, ${width}`);
     seen.checked += 1;
   }
   await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
-  await page.setViewportSize({ width: 1280, height: 900 });
+  for (const width of [...WIDTHS, 1280]) {
+    await page.setViewportSize({ width, height: 900 });
+    await checkWidth(page, name, seen);
+  }
+}
+
+/** Widths at which a list is a table on a screen that has hardly room for it. */
+const WIDTHS = [961, 1024, 1152];
+
+/** Notes a page that is wider than the screen. */
+async function checkWidth(page, name, seen) {
+  const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+  if (content > screen) seen.wide.push(`${name}, ${screen}: ${content}`);
 }
 
 /** Moves the focus to an element by the keyboard alone, forwards or backwards. */
@@ -78,7 +92,7 @@ export async function openScreen(page, name, seen) {
 }
 
 /** What a page starts with: nothing was seen. */
-export const nothingSeen = () => ({ pages: {}, violations: [], wide: [], errors: [], policy: [], elements: [], elsewhere: [], unreached: [], urls: [], checked: 0 });
+export const nothingSeen = () => ({ pages: {}, places: [], violations: [], wide: [], errors: [], policy: [], elements: [], elsewhere: [], unreached: [], urls: [], checked: 0 });
 
 /** The options of the browser. */
 export const OPTIONS = [

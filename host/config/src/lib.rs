@@ -47,7 +47,7 @@ mod tls;
 mod trust;
 mod value;
 
-pub use self::connect::{Connect, Logo};
+pub use self::connect::{Application, Connect, Logo};
 pub use self::connector::{Connector, ConnectorHooks, Limits, Oauth, PROTOCOL_PARAMETERS, Pacing, Setting};
 pub use self::effective::{EffectiveSetting, effective};
 pub use self::error::{ConfigError, Location, Problem};

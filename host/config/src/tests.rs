@@ -54,8 +54,16 @@ fn every_key_is_documented() {
             .any(|line| line.starts_with(&format!("{name} = ")) || line == format!("[{key}]"));
         assert!(
             is_documented
-                || ["connectors", "console", "jwt_issuers", "oauth_clients", "trust", "trust.publishers"]
-                    .contains(&key.as_str()),
+                || [
+                    "connect.tenants",
+                    "connectors",
+                    "console",
+                    "jwt_issuers",
+                    "oauth_clients",
+                    "trust",
+                    "trust.publishers"
+                ]
+                .contains(&key.as_str()),
             "{key}"
         );
     }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use crate::page;
+use crate::page::{self, SIZES, Sizes};
 use problem::{Problem, read_query};
 
 /// A list that has pages.
@@ -17,6 +17,9 @@ pub trait List: 'static {
 
     /// In the order in which people see them.
     const FILTERS: &'static [Filter<Self::Query>];
+
+    /// How many entries a page has.
+    const SIZES: Sizes = SIZES;
 
     /// The most entries in the page.
     const LIMIT: Field<Self::Query, u32>;
@@ -218,11 +221,11 @@ pub fn set<L: List>(query: &mut L::Query, name: &str, value: &str) -> Result<(),
 /// 422 with each violation.
 pub fn read<L: List>(text: &str) -> Result<L::Query, Problem> {
     let mut query = L::Query::default();
-    *L::LIMIT(&mut query) = page::DEFAULT_LIMIT;
+    *L::LIMIT(&mut query) = L::SIZES.default;
     let filters = L::FILTERS.iter().map(|filter| filter.parameter.name);
     let known: Vec<&str> = ["limit", "cursor"].into_iter().chain(filters).collect();
     read_query(text, &known, |name, value| match name {
-        "limit" => put(L::LIMIT(&mut query), page::limit(value)),
+        "limit" => put(L::LIMIT(&mut query), page::limit(value, L::SIZES)),
         "cursor" => L::CURSOR(&mut query, value),
         _ => set::<L>(&mut query, name, value),
     })?;
@@ -273,7 +276,7 @@ mod tests {
         assert_eq!((sought.limit, sought.place, sought.labels.len()), (9, Some(7), 2));
         assert_eq!(sought.labels["team"], "x");
         assert!(read::<Things>("since=2026-01-31T12:00:00Z").unwrap().since.is_some());
-        assert_eq!(read::<Things>("").unwrap().limit, page::DEFAULT_LIMIT);
+        assert_eq!(read::<Things>("").unwrap().limit, SIZES.default);
     }
 
     #[test]

@@ -10,16 +10,22 @@ use serde::de::DeserializeOwned;
 use clock::timestamp;
 use problem::{Problem, read_query};
 
-/// Entries in a page, if the caller does not say how many.
-pub const DEFAULT_LIMIT: u32 = 50;
+/// How many entries a page of a list has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// If the caller does not say how many.
+    pub default: u32,
+    /// The most.
+    pub max: u32,
+}
 
-/// The most entries in a page.
-const MAX_LIMIT: u32 = 200;
+/// The sizes of most lists.
+pub const SIZES: Sizes = Sizes { default: 50, max: 200 };
 
 /// The parameter `limit`.
-pub fn limit(value: &str) -> Result<u32, String> {
-    let limit = value.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
-    limit.ok_or_else(|| format!("Must be a whole number from 1 to {MAX_LIMIT}."))
+pub fn limit(value: &str, Sizes { max, .. }: Sizes) -> Result<u32, String> {
+    let limit = value.parse().ok().filter(|limit| (1..=max).contains(limit));
+    limit.ok_or_else(|| format!("Must be a whole number from 1 to {max}."))
 }
 
 /// The parameter `cursor`: the place of the last entry of the previous page.
@@ -41,6 +47,15 @@ pub fn cursor_in_time<T: DeserializeOwned>(value: &str) -> Result<Option<(System
     Ok(UNIX_EPOCH.checked_add(Duration::from_millis(millis)).map(|time| (time, id)))
 }
 
+/// The parameter `cursor` of a list of jobs: the id of the last job of the previous page.
+///
+/// # Errors
+/// If it is not the id of a job.
+pub fn job(value: &str) -> Result<String, String> {
+    let digits = value.strip_prefix("job_").filter(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    digits.map(|_| value.to_owned()).ok_or_else(|| "Must be the `next_cursor` of the previous page.".to_owned())
+}
+
 /// A parameter that is a time.
 pub fn time(value: &str) -> Result<SystemTime, String> {
     timestamp::parse(value).map_err(|error| error.to_string())
@@ -54,10 +69,10 @@ pub fn one_of(value: &str, names: &[&'static str]) -> Result<&'static str, Strin
 
 /// Reads the query of a list that has no filters.
 pub fn read_place<T: DeserializeOwned>(query: &str) -> Result<(u32, Option<T>), Problem> {
-    let (mut size, mut after) = (DEFAULT_LIMIT, None);
+    let (mut size, mut after) = (SIZES.default, None);
     read_query(query, &["limit", "cursor"], |name, value| {
         match name {
-            "limit" => size = limit(value)?,
+            "limit" => size = limit(value, SIZES)?,
             _ => after = Some(cursor(value)?),
         }
         Ok(())
@@ -125,9 +140,10 @@ mod tests {
 
     #[test]
     fn limits_and_times_are_checked() {
-        assert_eq!((limit("1"), limit("200")), (Ok(1), Ok(200)));
-        for wrong in ["0", "201", "", "-1", "x"] {
-            assert!(limit(wrong).is_err(), "{wrong}");
+        let sizes = Sizes { default: 3, max: 9 };
+        assert_eq!((limit("1", sizes), limit("9", sizes)), (Ok(1), Ok(9)));
+        for wrong in ["0", "10", "", "-1", "x"] {
+            assert!(limit(wrong, sizes).is_err(), "{wrong}");
         }
         assert!(time("2026-01-31T12:00:00.123Z").is_ok());
         assert!(time("2026-01-31").is_err() && time("yesterday").is_err());

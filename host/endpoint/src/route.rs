@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::authorize::AuthorizedCaller;
 use super::body::RequestBody;
 use super::lists::{List, Parameter, parameters};
+use super::page::{SIZES, Sizes};
 use auth::Scope;
 use body::Body;
 use calls::Recording;
@@ -57,9 +58,9 @@ pub enum Query {
     None,
     /// The handler reads the parameters with `problem::read_query`, which refuses unknown names.
     Read,
-    /// `limit`, `cursor` and these filters. The handler reads them with `lists::read`, or with
-    /// `page::read_place` if there are no filters.
-    Page(fn() -> Vec<Parameter>),
+    /// `limit` with these sizes, `cursor` and these filters. The handler reads them with
+    /// `lists::read`, or with `page::read_place` if there are no filters.
+    Page(Sizes, fn() -> Vec<Parameter>),
     /// Every parameter is accepted. Browsers and providers add parameters of their own to the
     /// addresses of pages, and the query of a proxied request belongs to the service. An operation
     /// has all its fields in the body.
@@ -276,12 +277,12 @@ impl Endpoint {
 
     /// Lets it take the place of a page, in a list without filters.
     pub const fn page(self) -> Self {
-        self.query(Query::Page(Vec::new))
+        self.query(Query::Page(SIZES, Vec::new))
     }
 
     /// Lets it take the place of a page and the filters of a list.
     pub const fn list<L: List>(self) -> Self {
-        self.query(Query::Page(parameters::<L>))
+        self.query(Query::Page(L::SIZES, parameters::<L>))
     }
 
     /// Adds its entry in the API's description.

@@ -28,8 +28,10 @@ fn a_user_connects_accounts_in_a_browser_by_keyboard_and_in_every_look() {
     assert_eq!((&seen["checked"], &seen["measured"]), (&json!(24), &json!(24)), "the size of targets too: {seen:#}");
     let end = format!("http://localhost:9/done?status=success&connect_link={id}");
     assert_eq!((&seen["end"], &seen["elsewhere"]), (&json!(end), &json!([end])), "{seen:#}");
+    assert_eq!(seen["logo"], true, "the logo of the tenant is an image: {seen:#}");
     assert_eq!((&seen["other"], &seen["expired"], &seen["shown"]), (&json!(403), &json!(410), &json!(false)));
     for (page, text) in [
+        ("connected", "Acme Desk asks for access to these accounts."),
         ("connected", "Connected as ada@example.com"),
         ("declined", "You did not give access. Nothing was connected."),
         ("other", "This link is open in another browser"),

@@ -21,7 +21,7 @@ const KEY_OF_USER: &str = "key-of-the-user-0123456789";
 struct World {
     gateway: Gateway,
     provider: OAuthProvider,
-    /// The application, which speaks for ann.
+    /// The application, which speaks for ann. Her tenant has its own name and logo.
     application: Client,
     _service: Upstream,
 }
@@ -33,7 +33,12 @@ fn world(store: &Store) -> World {
         true => Reply::json(json!({"id": "42", "email": "ann@keyed.example", "name": "Ann"})),
         false => Reply::json(json!({})).status(401),
     });
-    let gateway = connectors(Setup::new().on(store), &provider, &service.url()).start();
+    let logo = module::root().canonicalize().unwrap().join("host/operators/src/console/web/icon.svg");
+    let setup = Setup::new().on(store).config(&format!(
+        "[connect]\nname = \"Planner\"\n[connect.tenants.acme]\nname = \"Acme Desk\"\nlogo = {:?}",
+        logo.display().to_string()
+    ));
+    let gateway = connectors(setup, &provider, &service.url()).start();
     for connector in ["mail", "files"] {
         provider.register(&format!("{}/connectors/{connector}/success-authorize-callback", gateway.address()));
     }

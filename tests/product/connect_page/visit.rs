@@ -6,7 +6,7 @@ use support::oauth::browser::open;
 use support::{Client, Endpoint, Person, Setup, Store, module};
 
 use super::{Browser, KEY_OF_USER, World, connectors, link, texts, world};
-use crate::integrations::on_each_store;
+use crate::integrations::{client, on_each_store};
 
 on_each_store!(a_user_connects_several_accounts_in_one_visit, a_link_belongs_to_the_browser_that_uses_it_first,);
 
@@ -219,6 +219,20 @@ fn the_page_names_the_application_in_the_language_of_the_browser() {
     let unknown =
         Client::new(&gateway.address()).request("GET", "/connect/none").header("accept-language", "de").send();
     assert!(texts(&unknown).contains("Dieser Link ist nicht bekannt"), "{}", texts(&unknown));
+}
+
+#[test]
+fn the_page_shows_the_application_of_the_tenant() {
+    let World { gateway, application, .. } = &world(&Store::Sqlite);
+    let page = |application: &Client| {
+        let (_, url) = link(application, json!({"connectors": ["free"]}));
+        let page = Browser::default().get(&url);
+        (texts(&page), page.text().contains("class=\"logo\""))
+    };
+    let (of_acme, has_logo) = page(application);
+    assert!(of_acme.contains("Acme Desk asks for access to these accounts.") && has_logo, "{of_acme}");
+    let (of_others, has_logo) = page(&client(gateway, "globex", Some("eve"), "integrate"));
+    assert!(of_others.contains("Planner asks for access to these accounts.") && !has_logo, "{of_others}");
 }
 
 #[test]

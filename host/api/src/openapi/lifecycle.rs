@@ -45,26 +45,6 @@ pub(crate) fn describe_change() -> Value {
     with_problems(members, &["507"])
 }
 
-/// Members of GET /integrations.
-pub(crate) fn describe_list() -> Value {
-    let mut members = describe_answer(
-        "A page of integrations, in the order of connectors and user identifiers.",
-        reference("IntegrationPage"),
-    );
-    members["parameters"] = json!([
-        {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}},
-        {"name": "cursor", "in": "query", "schema": {"type": "string"}, "description": "The `next_cursor` of the previous page."},
-        {"name": "connector", "in": "query", "schema": {"type": "string"}, "description": "Only accounts of this connector."},
-        {"name": "status", "in": "query", "schema": reference("IntegrationStatus")},
-        {
-            "name": "label", "in": "query", "style": "form", "explode": true,
-            "schema": {"type": "object", "additionalProperties": {"type": "string"}},
-            "description": "`label.team=blue`: only accounts with this label. Repeat it for several labels.",
-        },
-    ]);
-    with_problems(members, &["422"])
-}
-
 /// Members of GET /connectors/{connector}/integration-exists.
 pub(crate) fn describe_exists() -> Value {
     let mut members = with_problems(describe_answer("The answer.", reference("IntegrationExists")), &["422"]);

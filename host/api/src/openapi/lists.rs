@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 use super::gateway::filter;
 use super::schemas::reference;
 use endpoint::lists::{Parameter, Values};
+use endpoint::page::Sizes;
 
 /// The parameters in the query of a list with these filters.
-pub(super) fn parameters(filters: &[Parameter]) -> Value {
-    let limit = json!({"type": "integer", "minimum": 1, "maximum": 200, "default": 50});
+pub(super) fn parameters(sizes: Sizes, filters: &[Parameter]) -> Value {
+    let limit = json!({"type": "integer", "minimum": 1, "maximum": sizes.max, "default": sizes.default});
     let mut parameters = vec![
         filter("limit", limit, "The size of a page."),
         filter("cursor", json!({"type": "string"}), "The `next_cursor` of the previous page."),
@@ -56,7 +57,7 @@ mod tests {
         let endpoints = ROUTES.iter().copied().flatten().flat_map(|route| route.methods);
         let mut count = 0;
         for endpoint in endpoints {
-            let Query::Page(filters) = endpoint.query else { continue };
+            let Query::Page(_, filters) = endpoint.query else { continue };
             for filter in filters() {
                 count += 1;
                 assert!(filter.about.starts_with(char::is_uppercase) || filter.about.starts_with('`'), "{filter:?}");

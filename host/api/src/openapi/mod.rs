@@ -4,7 +4,6 @@
 //! - [`gateway`]: the entries of the gateway's own routes
 //! - [`lifecycle`]: the entries of the routes of integrations
 //! - [`lists`]: the parameters of lists that have pages
-//! - [`jobs`]: the entries of the routes of jobs
 //! - [`webhooks`]: the entries of the routes of webhook secrets, and the webhooks
 //! - [`console`]: the entries of the routes of the console's sessions
 //! - [`tool_sets`]: the entries of the routes of tool sets
@@ -25,7 +24,6 @@ pub(super) mod connect;
 pub(super) mod console;
 mod explanation;
 pub(super) mod gateway;
-pub(super) mod jobs;
 pub(super) mod lifecycle;
 mod lists;
 mod notes;
@@ -199,8 +197,8 @@ fn gateway_operation(route: &Route, endpoint: &Endpoint, description: &Descripti
         Members::Record(about, record) => gateway::describe_answer(about, reference(record)),
         Members::By(describe) => describe(),
     };
-    if let Query::Page(filters) = endpoint.query {
-        entry["parameters"] = lists::parameters(&filters());
+    if let Query::Page(sizes, filters) = endpoint.query {
+        entry["parameters"] = lists::parameters(sizes, &filters());
     }
     if !endpoint.method.is_safe() && !matches!(route.family, Family::Proxy | Family::Mcp) {
         add_reason(&mut entry);

@@ -114,11 +114,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint::get(Scoped(Integrate, |call, caller| {
             Box::pin(integrations::list_integrations(call, caller))
         }))
-        .query(Query::Read)
+        .list::<integrations::OwnIntegrations>()
         .described(
             "list",
             "The accounts that the caller's user has connected.",
-            By(lifecycle::describe_list),
+            Record("A page of integrations, in the order of connectors and user identifiers.", "IntegrationPage"),
         )],
     },
 ];

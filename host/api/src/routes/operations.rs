@@ -21,8 +21,8 @@ pub(super) static ROUTES: &[Route] = &[
         path: "/jobs",
         family: Family::Jobs,
         methods: &[Endpoint::get(Scoped(Operate, |call, caller| Box::pin(jobs::list_jobs(call, caller))))
-            .query(Query::Read)
-            .described("list", "The caller's own jobs, the newest first.", By(openapi::jobs::describe_list))],
+            .list::<jobs::OwnJobs>()
+            .described("list", "The caller's own jobs, the newest first.", Record("A page of jobs.", "JobPage"))],
     },
     Route {
         path: "/jobs/{job_id}",

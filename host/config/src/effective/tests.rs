@@ -29,6 +29,8 @@ const TEXT: &str = r#"
         value = "operators"
         [trust.publishers.acme]
         key = "RWQWtoTgWPERH+jDmReQBvZveyUVnkDgIv8mhh+95ttNUzCFm156NyDN"
+        [connect.tenants.acme]
+        name = "Acme"
         [callbacks]
         events_url = "https://events.example/in?key=hidden"
         [telemetry.headers]

@@ -7,6 +7,7 @@ use serde_json::json;
 use body::Body;
 use endpoint::answer::{private_answer, private_text};
 use endpoint::lists::{Field, Filter, List, Parse, filter, put, read};
+use endpoint::page;
 use endpoint::records::{AnyJobPageRecord, JobCancelledRecord};
 use endpoint::route::HttpCall;
 use jobs::job_problem;
@@ -32,7 +33,7 @@ impl List for AnyJobs {
     ];
 
     const LIMIT: Field<AnyJobFilter, u32> = |filter| &mut filter.limit;
-    const CURSOR: Parse<AnyJobFilter> = |filter, cursor| put(&mut filter.before, job_id(cursor).map(Some));
+    const CURSOR: Parse<AnyJobFilter> = |filter, cursor| put(&mut filter.before, page::job(cursor).map(Some));
 }
 
 /// GET /admin/jobs: a page of the jobs of all tenants, the newest first.
@@ -56,11 +57,6 @@ pub async fn cancel_job(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let id = call.arguments.job_id;
     let cancelled = call.gateway.jobs.cancel_any(id).await.map_err(job_problem)?.ok_or_else(|| unknown(id))?;
     Ok(private_answer(&json!(JobCancelledRecord { cancelled })))
-}
-
-fn job_id(cursor: &str) -> Result<String, String> {
-    let digits = cursor.strip_prefix("job_").filter(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    digits.map(|_| cursor.to_owned()).ok_or_else(|| "Must be the `next_cursor` of the previous page.".to_owned())
 }
 
 fn unknown(id: &str) -> Problem {

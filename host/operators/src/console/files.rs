@@ -1,7 +1,7 @@
 //! The page of the console and its files. They are in the binary, and load nothing from elsewhere.
 //! `SOURCE.md` says where the libraries come from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{LazyLock, OnceLock};
 
 use hyper::Response;
@@ -22,6 +22,15 @@ const ICON: &str = "image/svg+xml";
 
 /// The page. Its import map is the only inline script, which the policy names by its digest.
 const PAGE: &str = include_str!("web/index.html");
+
+/// The beginning of the element that loads the first module.
+const FIRST_MODULE: &str = "<script type=\"module\"";
+
+/// The first module, and the one of the screen that the console opens with.
+const FIRST_MODULES: [&str; 2] = ["app.js", "calls.js"];
+
+/// The names by which modules import the libraries, as in the import map of the page.
+const LIBRARIES: [(&str, &str); 3] = [("preact", "preact.mjs"), ("preact/hooks", "hooks.mjs"), ("htm", "htm.mjs")];
 
 /// Scripts, styles and requests come from and go to this gateway only. No script can turn a text
 /// into HTML (Trusted Types).
@@ -84,10 +93,36 @@ static TAGGED: LazyLock<BTreeMap<&str, (&'static str, TaggedText)>> = LazyLock::
 
 /// GET /console.
 pub async fn get_page(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    static TEXT: LazyLock<TaggedText> = LazyLock::new(|| tagged_text(PAGE.to_owned()));
+    static TEXT: LazyLock<TaggedText> = LazyLock::new(|| tagged_text(page()));
     let mut response = tagged_answer_of_type(&call.head.headers, &TEXT, "text/html; charset=utf-8");
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, POLICY);
     Ok(protected(response))
+}
+
+/// The page, which names the modules that its first screen needs. Without that, the browser would
+/// find the imports of a module only after it has loaded the module. A browser takes no import map
+/// after the first link, so the links are behind the map.
+fn page() -> String {
+    let (mut wanted, mut found) = (BTreeSet::from(FIRST_MODULES), BTreeSet::new());
+    while let Some(name) = wanted.pop_first() {
+        if found.insert(name) {
+            let module = FILES.iter().find(|(file, ..)| *file == name);
+            wanted.extend(module.into_iter().flat_map(|(.., text)| imports(text)));
+        }
+    }
+    let links = found.iter().map(|name| format!("<link rel=\"modulepreload\" href=\"console/{name}\">\n"));
+    let links: String = links.collect();
+    PAGE.replacen(FIRST_MODULE, &(links + FIRST_MODULE), 1)
+}
+
+/// The modules that a module imports at its beginning, by the names of their files.
+fn imports(module: &'static str) -> impl Iterator<Item = &'static str> {
+    let quoted = |rest: &'static str| rest.trim_start().strip_prefix('"')?.split('"').next();
+    let specifiers = module.split("from").skip(1).filter_map(quoted);
+    specifiers.filter_map(|specifier| {
+        let library = LIBRARIES.iter().find(|(name, _)| *name == specifier).map(|(_, file)| *file);
+        library.or_else(|| specifier.strip_prefix("./"))
+    })
 }
 
 /// GET /console/{file}.
@@ -147,6 +182,40 @@ mod tests {
     }
 
     #[test]
+    fn the_page_names_each_module_of_its_first_screen_and_no_other() {
+        let page = page();
+        let links = page.split("rel=\"modulepreload\" href=\"console/").skip(1);
+        let named: BTreeSet<&str> = links.filter_map(|rest| rest.split('"').next()).collect();
+        for name in &named {
+            let module = FILES.iter().find(|(file, ..)| file == name);
+            let imported: Vec<_> = module.into_iter().flat_map(|(.., text)| imports(text)).collect();
+            assert!(imported.iter().all(|other| named.contains(other)), "{name}: {imported:?}");
+        }
+        for name in ["app.js", "calls.js", "list.js", filters::FILE, "preact.mjs", "hooks.mjs", "htm.mjs"] {
+            assert!(named.contains(name), "{name}: {named:?}");
+        }
+        assert!(!named.contains("settings.js") && !named.contains("overview.js"), "{named:?}");
+        let places = ["importmap", "modulepreload", FIRST_MODULE].map(|part| page.find(part).unwrap());
+        assert!(places.is_sorted(), "the links are behind the import map: {page}");
+        for (name, file) in LIBRARIES {
+            assert!(PAGE.contains(&format!("\"{name}\":\"./console/{file}\"")), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_module_that_a_file_imports_is_served_and_every_module_is_imported() {
+        let mut imported = BTreeSet::from(["app.js"]);
+        for (_, _, text) in FILES {
+            imported.extend(imports(text));
+            // A screen is imported when it is wanted.
+            let screens = text.split("import(\"./").skip(1).filter_map(|rest| rest.split('"').next());
+            imported.extend(screens);
+        }
+        let modules = FILES.iter().filter(|(_, media_type, _)| *media_type == JAVASCRIPT).map(|(name, ..)| *name);
+        assert_eq!(imported, modules.chain([filters::FILE]).collect());
+    }
+
+    #[test]
     fn no_file_names_another_origin_or_makes_html_of_a_text() {
         for (name, _, text) in FILES.iter().filter(|(name, ..)| !is_library(name)) {
             for word in
@@ -156,18 +225,6 @@ mod tests {
             }
             let other = text.replace("http://www.w3.org/2000/svg", "");
             assert!(!other.contains("http://") && !other.contains("https://"), "{name} names another origin");
-        }
-    }
-
-    #[test]
-    fn every_module_that_a_file_imports_is_served() {
-        let has = |wanted: &str| wanted == filters::FILE || FILES.iter().any(|(name, ..)| *name == wanted);
-        for (name, _, text) in FILES.iter().filter(|(name, ..)| !is_library(name)) {
-            for line in text.lines().filter(|line| line.starts_with("import ")) {
-                if let Some((_, module)) = line.split_once("\"./") {
-                    assert!(has(module.trim_end_matches("\";")), "{name}: {line}");
-                }
-            }
         }
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn script(routes: &[&[Route]]) -> String {
     let mut lists = Map::new();
     for route in routes.iter().copied().flatten().filter(|route| route.is_for_operators()) {
         for endpoint in route.methods {
-            if let Query::Page(filters) = endpoint.query {
+            if let Query::Page(_, filters) = endpoint.query {
                 let filters = filters();
                 if !filters.is_empty() {
                     lists.insert(route.path.to_owned(), filters.iter().map(field).collect());

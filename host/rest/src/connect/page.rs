@@ -67,15 +67,16 @@ pub(super) struct ConnectPage {
 }
 
 impl ConnectPage {
-    /// The page with these connectors. Those that the operator has not set up are not offered.
-    pub(super) fn new(words: &'static Words, config: &Config, mut rows: Vec<ConnectorRow>) -> Self {
+    /// The page of an application with these connectors. Those that the operator has not set up are
+    /// not offered.
+    pub(super) fn new(words: &'static Words, application: &config::Application, mut rows: Vec<ConnectorRow>) -> Self {
         rows.retain(|row| !matches!(row.state, State::NotConfigured));
         let has_connected = rows.iter().any(|row| matches!(row.state, State::Connected(_)));
         let ending = match rows.iter().all(ConnectorRow::is_settled) {
             true => Some(words.done),
             false => has_connected.then_some(words.finish),
         };
-        Self { words, application: Application::of(config), rows, ending }
+        Self { words, application: application.into(), rows, ending }
     }
 }
 
@@ -87,10 +88,10 @@ struct Application {
     logo: Option<String>,
 }
 
-impl Application {
-    fn of(config: &Config) -> Self {
+impl From<&config::Application> for Application {
+    fn from(config::Application { name, logo }: &config::Application) -> Self {
         let url = |logo: &Logo| format!("data:{};base64,{}", logo.media_type, STANDARD.encode(&logo.image));
-        Self { name: config.connect.name.clone(), logo: config.connect.logo.as_ref().map(url) }
+        Self { name: name.clone(), logo: logo.as_ref().map(url) }
     }
 }
 
@@ -415,8 +416,8 @@ mod tests {
         };
         let logo =
             Logo { path: "logo".into(), media_type: "image/svg+xml", image: b"<svg onload='alert(1)'/>".to_vec() };
-        let connect = config::Connect { name: Some(odd.to_owned()), logo: Some(logo) };
-        let page = ConnectPage::new(&ENGLISH, &Config { connect, ..Config::default() }, vec![row]);
+        let application = config::Application { name: Some(odd.to_owned()), logo: Some(logo) };
+        let page = ConnectPage::new(&ENGLISH, &application, vec![row]);
         let response = connect_page(StatusCode::OK, &page, &["https://provider.example".to_owned()]);
         let policy = response.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned();
         assert!(policy.contains("form-action 'self' https://provider.example;") && !policy.contains("script"));
@@ -433,7 +434,7 @@ mod tests {
     }
 
     fn page(states: Vec<State>) -> ConnectPage {
-        ConnectPage::new(&ENGLISH, &Config::default(), states.into_iter().map(row).collect())
+        ConnectPage::new(&ENGLISH, &config::Application::default(), states.into_iter().map(row).collect())
     }
 
     #[test]

@@ -351,7 +351,8 @@ async fn page_of(
     link: &ConnectLink,
     mistake: Option<(String, &'static str)>,
 ) -> Response<Body> {
-    let page = ConnectPage::new(words, &gateway.config, rows(gateway, words, link, mistake).await);
+    let application = gateway.config.connect.application_of(&link.tenant);
+    let page = ConnectPage::new(words, application, rows(gateway, words, link, mistake).await);
     connect_page(StatusCode::OK, &page, &form_origins(gateway, link))
 }
 

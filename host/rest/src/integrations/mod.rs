@@ -28,7 +28,7 @@ pub use self::callback::callback_parameters;
 pub use self::callback::complete_authorization;
 pub use self::confirm::confirm_integration;
 pub use self::device::get_authorization;
-pub use self::list::list_integrations;
+pub use self::list::{OwnIntegrations, list_integrations};
 pub(super) use self::problems::begin_problem;
 
 use super::{connectors, triggers};

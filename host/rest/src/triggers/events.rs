@@ -64,10 +64,10 @@ fn chosen(body: ReplayBody) -> Result<Replay, Problem> {
 }
 
 fn parse_query(query: &str) -> Result<EventsQuery, Problem> {
-    let mut read = EventsQuery { limit: page::DEFAULT_LIMIT, cursor: None, wait: Duration::ZERO };
+    let mut read = EventsQuery { limit: page::SIZES.default, cursor: None, wait: Duration::ZERO };
     read_query(query, &["limit", "cursor", "wait_s"], |name, value| {
         match name {
-            "limit" => read.limit = page::limit(value)?,
+            "limit" => read.limit = page::limit(value, page::SIZES)?,
             "cursor" => read.cursor = Some(value.to_owned()),
             _ => {
                 let seconds = value.parse().ok().filter(|seconds| *seconds <= MAX_WAIT_S);

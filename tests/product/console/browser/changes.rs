@@ -106,7 +106,9 @@ fn an_operator_tries_operations_and_makes_changes_by_keyboard() {
     console::assert_no_fault(&seen);
     let pages = &seen["pages"];
     for (page, text) in [
-        ("second page", "5 entries on this page."),
+        ("what sorting does", "Sort the rows on this page by Duration"),
+        ("first page", "50 entries on this page. Only these are sorted, and not the other pages."),
+        ("second page", "5 entries on this page. Only these are sorted, and not the other pages."),
         ("connected", "default (active)"),
         ("erased", "200"),
         ("asked: account", "of mail in any case"),

@@ -53,6 +53,7 @@ fn world() -> World {
     let account = accounts["integrations"][0]["id"].as_str().unwrap();
     operator.post(&format!("/admin/integrations/{account}/renew"), json!({})).problem(424, "reauthorization-required");
 
+    user("acme", "ann").call("mail/forward", json!({"path": "/"})).problem(424, "reauthorization-required");
     user("acme", "bob").call("plain/forward", json!({"path": "/down"})).problem(502, "upstream-failed");
     user("acme", "dora").call("plain/forward", json!({"unknown": 1})).problem(422, "validation");
 
@@ -65,7 +66,7 @@ fn world() -> World {
         let webhooks = operator.get("/admin/webhooks?status=pending").ok();
         let has_attempt = webhooks["webhooks"][0]["attempts"].as_array().is_some_and(|attempts| !attempts.is_empty());
         let calls = operator.get("/admin/calls").ok()["calls"].as_array().unwrap().len();
-        (has_attempt && calls >= 3).then_some(())
+        (has_attempt && calls >= 4).then_some(())
     });
     World { gateway, _provider: provider, _service: service, _receiver: receiver }
 }
@@ -84,6 +85,11 @@ fn an_operator_gets_from_each_complaint_to_its_reason_in_three_clicks() {
         {"name": "webhook", "reason": "503", "steps": [
             {"link": "Overview", "title": "Overview", "isBack": true}, {"link": "Failing webhooks", "title": "Webhooks"},
             {"open": "attempt", "title": "Webhooks"}]},
+        // The code of the provider is on the page of the call too.
+        {"name": "call of an expired account", "reason": "invalid_grant", "steps": [
+            {"search": "ann", "title": "User ann"}, {"link": "Open the last call", "title": "Call"}]},
+        {"name": "call of a refused client", "reason": "invalid_client", "steps": [
+            {"search": "cid", "title": "User cid"}, {"link": "Open the last call", "title": "Call"}]},
     ]);
     let programs = Programs::of("browser", "console-complaints");
     programs.copy(&["console_complaints.mjs", "console_person.mjs", "looks.mjs"]);

@@ -140,6 +140,26 @@ fn first(operator: &Client, path: &str, list: &str, member: &str) -> String {
     operator.get(path).ok()[list][0][member].as_str().unwrap().to_owned()
 }
 
+/// The screens of the console: each list, and each page of one thing.
+fn screens() -> Vec<String> {
+    let script = fs::read_to_string(module::root().join("host/operators/src/console/web/app.js")).unwrap();
+    let (_, rest) = script.split_once("const SCREENS = {\n").unwrap();
+    let (table, _) = rest.split_once("};").unwrap();
+    let mut screens = Vec::new();
+    for line in table.lines() {
+        let (name, parts) = line.trim().split_once(": [").unwrap();
+        let name = name.trim_matches('"');
+        let parts: Vec<&str> = parts.trim_end_matches("],").split(", ").skip(1).collect();
+        if parts[0] != "undefined" {
+            screens.push(name.to_owned());
+        }
+        if parts.len() > 1 {
+            screens.push(format!("one of {name}"));
+        }
+    }
+    screens
+}
+
 #[test]
 #[ignore = "make test-browser"]
 fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() {
@@ -160,6 +180,12 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
     super::assert_no_fault(&seen);
     let pages = seen["pages"].as_object().unwrap();
     assert_eq!(seen["checked"], json!(4 * pages.len()), "each page in four looks: {seen:#}");
+    let places = seen["places"].as_array().unwrap();
+    let screens = screens();
+    assert!(screens.len() > 25, "{screens:?}");
+    for screen in screens {
+        assert!(places.contains(&json!(screen)), "the screen `{screen}` was not looked at: {places:?}");
+    }
     for (page, text) in [
         ("signed out", "Sign in"),
         ("wrong key", "A valid token is needed"),
@@ -167,6 +193,9 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
         ("call", "The service behind the connector has a fault."),
         ("call", "failed here"),
         ("call", "curl -X POST"),
+        ("find", "Nothing here has this name."),
+        ("person", "The user must connect the account ada"),
+        ("no such screen", "There is no such screen"),
         ("integrations", "expired"),
         ("expired", "The user must connect this account again."),
         ("renewed", "The user must authorize again"),

@@ -1,6 +1,6 @@
 // Requests to the gateway. The cookie of the session goes with each; a change has the header `X-Console` too.
 
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { words } from "./words.js";
 
 /** The root of the gateway, also below a path of a proxy. */
@@ -64,11 +64,14 @@ export async function all(path, name) {
   return entries;
 }
 
-/** Loads something, and again when one of `keys` changes or `reload` is called. The last data stay until the next are there. */
+/**
+ * Loads something, and again when one of `keys` changes or `reload` is called. The last data stay until the next are there.
+ * The request is sent before the browser draws the page, because the next drawing can be a frame away.
+ */
 export function useLoad(load, keys) {
   const [state, setState] = useState({ loading: true, count: 0 });
   const [turn, setTurn] = useState(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const gone = new AbortController();
     setState((state) => ({ ...state, loading: true }));
     load(gone.signal).then(

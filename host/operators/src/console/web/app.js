@@ -1,29 +1,11 @@
 // The console: signing in, the menu, and the screen of the place in the address.
 
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { call, root, useDocument } from "./api.js";
-import { Audit } from "./audit.js";
-import { Call, Calls } from "./calls.js";
-import { Connector } from "./connector.js";
-import { Connectors } from "./connectors.js";
-import { Find, placeOf } from "./find.js";
-import { Gateways } from "./gateways.js";
-import { HookRequests } from "./hook_requests.js";
-import { Inbox, Inboxes } from "./inboxes.js";
-import { Integration, Integrations } from "./integrations.js";
-import { Job, Jobs } from "./jobs.js";
-import { Key, Keys } from "./keys.js";
-import { Overview } from "./overview.js";
-import { Person } from "./people.js";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { call, root, useDocument, useLoad } from "./api.js";
+import { placeOf } from "./find.js";
 import { announce, html, Live, Problem, Text, text, Title } from "./parts.js";
-import { go, to, usePlace } from "./route.js";
-import { Settings } from "./settings.js";
-import { Tenant, Tenants } from "./tenants.js";
-import { ToolSets } from "./tool_sets.js";
-import { Trigger, Triggers } from "./triggers.js";
-import { Try } from "./try.js";
-import { Webhooks } from "./webhooks.js";
+import { go, read, to, usePlace } from "./route.js";
 import { words } from "./words.js";
 
 /** The entries of the menu. */
@@ -43,33 +25,48 @@ const MENU = [
   ["settings", words.settings.title],
 ];
 
-/** The screens by the first part of the place: the list, and one thing. */
+/**
+ * The screens by the first part of the place: the module, and the names of the list and of one thing in it. Modules are loaded when they are
+ * wanted, because the first list would wait for all of them.
+ */
 const SCREENS = {
-  calls: [Calls, Call],
-  find: [undefined, Find],
-  people: [undefined, Person],
-  integrations: [Integrations, Integration],
-  connectors: [Connectors, Connector],
-  overview: [Overview],
-  try: [Try, Try],
-  jobs: [Jobs, Job],
-  triggers: [Triggers, Trigger],
-  inboxes: [Inboxes, Inbox],
-  "hook-requests": [HookRequests],
-  webhooks: [Webhooks],
-  keys: [Keys, Key],
-  tenants: [Tenants, Tenant],
-  "tool-sets": [ToolSets],
-  gateways: [Gateways],
-  audit: [Audit],
-  settings: [Settings],
+  calls: [() => import("./calls.js"), "Calls", "Call"],
+  find: [() => import("./find.js"), undefined, "Find"],
+  people: [() => import("./people.js"), undefined, "Person"],
+  integrations: [() => import("./integrations.js"), "Integrations", "Integration"],
+  connectors: [() => import("./connector.js"), "Connectors", "Connector"],
+  overview: [() => import("./overview.js"), "Overview"],
+  try: [() => import("./try.js"), "Try", "Try"],
+  jobs: [() => import("./jobs.js"), "Jobs", "Job"],
+  triggers: [() => import("./triggers.js"), "Triggers", "Trigger"],
+  inboxes: [() => import("./inboxes.js"), "Inboxes", "Inbox"],
+  "hook-requests": [() => import("./hook_requests.js"), "HookRequests"],
+  webhooks: [() => import("./webhooks.js"), "Webhooks"],
+  keys: [() => import("./keys.js"), "Keys", "Key"],
+  tenants: [() => import("./tenants.js"), "Tenants", "Tenant"],
+  "tool-sets": [() => import("./tool_sets.js"), "ToolSets"],
+  gateways: [() => import("./gateways.js"), "Gateways"],
+  audit: [() => import("./audit.js"), "Audit"],
+  settings: [() => import("./settings.js"), "Settings"],
 };
+
+/** The time after which the other screens are loaded too: no one waits for them then, and all are of one version of the gateway. */
+const OTHERS_MS = 1000;
+
+const nothing = async () => ({});
 
 function Screen({ place, session }) {
   const [name = "calls", id, operation] = place.parts;
-  const [List, One] = SCREENS[name] ?? [];
-  const Chosen = id === undefined ? List : One;
-  if (!Chosen) return html`<${Title}>${words.notFound}<//><p><a href=${to(["calls"])}>${words.calls.title}</a></p>`;
+  const [load = nothing, list, one] = SCREENS[name] ?? [];
+  const { data: module, problem } = useLoad(load, [load]);
+  useEffect(() => {
+    const timer = setTimeout(() => Object.values(SCREENS).forEach(([load]) => load().catch(() => null)), OTHERS_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  const chosen = id === undefined ? list : one;
+  if (!chosen) return html`<${Title}>${words.notFound}<//><p><a href=${to(["calls"])}>${words.calls.title}</a></p>`;
+  const Chosen = module?.[chosen];
+  if (!Chosen) return html`<${Problem} of=${problem} /><p>${!problem && words.loading}</p>`;
   // Another thing is another screen, so that nothing of the last one stays. The choices of an operation stay.
   const key = name === "try" ? name : `${name}/${id ?? ""}`;
   return html`<${Chosen} key=${key} id=${id} connector=${id} operation=${operation} query=${place.query} session=${session} />`;
@@ -139,7 +136,7 @@ function Console() {
   const place = usePlace();
   const [session, setSession] = useState(undefined);
   const [ended, setEnded] = useState(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     call("GET", "/console/session").then(setSession, () => setSession(null));
     const end = () => {
       setEnded(true);
@@ -163,4 +160,6 @@ function Console() {
   `;
 }
 
+// The module of the screen is loaded while the gateway says whose session this is.
+SCREENS[read(location.hash).parts[0] ?? "calls"]?.[0]().catch(() => null);
 render(html`<${Console} />`, document.getElementById("console"));

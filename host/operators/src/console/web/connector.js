@@ -8,6 +8,8 @@ import { go, to } from "./route.js";
 import { Touches } from "./touches.js";
 import { words } from "./words.js";
 
+export { Connectors } from "./connectors.js";
+
 const say = words.connectors;
 
 /** What the service and this gateway know of a connector. */

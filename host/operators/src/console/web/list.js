@@ -12,7 +12,8 @@ import { words } from "./words.js";
  * A list of the gateway.
  *
  * `place` is where the list is in the console, `path` its route, `name` the member with its entries. `columns` are as in `Table`.
- * The gateway has the order of a list, so that it can cut it into pages. A list on one page can be sorted here.
+ * The gateway has the order of a list, so that it can cut it into pages. The rows of a page are sorted here, and the list says so if it
+ * has several pages.
  * The filters are those that the gateway declares for the route. Those with `isMore` are shown when the operator asks for them, or when
  * one of them is set, so that the others are in one line.
  * A change of `turn` loads the list again.
@@ -31,9 +32,10 @@ export function List({ place, query, path, name, caption, columns, turn = 0 }) {
   }, [count]);
   const rows = data?.[name] ?? [];
   const isFiltered = filters.some((filter) => query[filter.name]);
-  const canSort = rows.length > 1 && !query.cursor && !data.next_cursor;
+  const canSort = rows.length > 1;
+  const isPart = Boolean(query.cursor || data?.next_cursor);
   const order = canSort ? orderOf(query.sort, columns) : null;
-  const sort = (name) => go(place, { ...known, sort: nextOrder(order, name) });
+  const sort = (name) => go(place, { ...known, cursor: query.cursor, sort: nextOrder(order, name) });
   const nothing = isFiltered ? words.noMatch : query.cursor ? words.empty : words.none[path];
   return html`
     <${Filters} filters=${filters} query=${query} place=${place} />
@@ -41,14 +43,14 @@ export function List({ place, query, path, name, caption, columns, turn = 0 }) {
       <button type="button" onClick=${reload} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button>
       ${isFiltered && html`<a href=${to(place)}>${words.clearFilters}</a>`}
       <p tabIndex="-1" ref=${summary} class="small">
-        ${loading && !data ? words.loading : data && (rows.length ? words.loaded(rows.length) : nothing)}
+        ${loading && !data ? words.loading : data && (rows.length ? words.loaded(rows.length) : nothing)} ${order && isPart && words.sortedHere}
       </p>
     </div>
     <${Problem} of=${problem} />
-    ${rows.length > 0 && html`<div class="list"><${Table} caption=${caption} columns=${columns} rows=${sorted(rows, order)} busy=${loading} order=${order} onSort=${canSort && sort} /></div>`}
+    ${rows.length > 0 && html`<div class="list"><${Table} caption=${caption} columns=${columns} rows=${sorted(rows, order)} busy=${loading} order=${order} onSort=${canSort && sort} sortTitle=${isPart ? words.sortPageBy : words.sortBy} /></div>`}
     <nav class="buttons" aria-label=${words.pages}>
-      ${query.cursor && html`<a href=${to(place, known)}>${words.firstPage}</a>`}
-      ${data?.next_cursor && html`<a href=${to(place, { ...known, cursor: data.next_cursor })}>${words.nextPage}</a>`}
+      ${query.cursor && html`<a href=${to(place, { ...known, sort: query.sort })}>${words.firstPage}</a>`}
+      ${data?.next_cursor && html`<a href=${to(place, { ...known, sort: query.sort, cursor: data.next_cursor })}>${words.nextPage}</a>`}
     </nav>
   `;
 }

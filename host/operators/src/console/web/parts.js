@@ -15,8 +15,11 @@ export function text(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** The longest word that stays whole. Longer ones are names, addresses and keys. */
-const WORD = 26;
+/** The longest word that stays in one line. Longer ones are names, addresses and keys, which have signs at which a line can end. */
+const WORD = 12;
+
+/** The longest part of such a word that stays whole. Longer ones are ids. */
+const PART = 17;
 
 /** A text with places at which a line can end: after the signs in long names and addresses, so that words stay whole in narrow columns. */
 function withBreaks(of) {
@@ -24,7 +27,7 @@ function withBreaks(of) {
   return parts.includes(null) ? parts.map((part) => part ?? html`<wbr />`) : text(of);
 }
 
-const hasLongPart = (of) => text(of).split(/[\s_./:@=&?,-]/).some((part) => part.length > WORD);
+const hasLongPart = (of) => text(of).split(/[\s_./:@=&?,-]/).some((part) => part.length > PART);
 
 /** A text of someone else. It is isolated, so that it cannot change the direction of the text around it. */
 export const Text = ({ of }) => html`<bdi class=${hasLongPart(of) ? "long" : undefined}>${withBreaks(of)}</bdi>`;
@@ -74,12 +77,12 @@ export const Section = ({ title, children }) => html`<section><h2>${title}</h2>$
 
 /**
  * A table of few rows. Each column is its name and the function of its cells. With `onSort`, the table can be sorted by the columns that
- * also have the function of a value, and `order` is the one that it has.
+ * also have the function of a value, `order` is the one that it has, and `sortTitle` says what sorting by a column does.
  */
-export function Table({ caption, columns, rows, busy, order, onSort }) {
+export function Table({ caption, columns, rows, busy, order, onSort, sortTitle }) {
   return html`<table role="table" aria-busy=${busy ? "true" : "false"} class=${onSort ? "sortable" : undefined}>
     <caption>${caption}</caption>
-    <thead role="rowgroup"><tr role="row">${columns.map(([name, , valueOf]) => html`<${Heading} name=${name} order=${order} onSort=${valueOf && onSort} />`)}</tr></thead>
+    <thead role="rowgroup"><tr role="row">${columns.map(([name, , valueOf]) => html`<${Heading} name=${name} order=${order} onSort=${valueOf && onSort} title=${sortTitle} />`)}</tr></thead>
     <tbody role="rowgroup">
       ${rows.map((row) => html`<tr role="row">
         ${columns.map(([name, cell]) => html`<td role="cell" data-name=${name}><div>${cell(row)}</div></td>`)}
@@ -88,11 +91,11 @@ export function Table({ caption, columns, rows, busy, order, onSort }) {
   </table>`;
 }
 
-function Heading({ name, order, onSort }) {
+function Heading({ name, order, onSort, title }) {
   if (!onSort) return html`<th role="columnheader" scope="col">${name}</th>`;
   const direction = order?.name === name ? (order.isDown ? "descending" : "ascending") : undefined;
   return html`<th role="columnheader" scope="col" aria-sort=${direction}>
-    <button type="button" class="sort" title=${words.sortBy(name)} onClick=${() => onSort(name)}>${name}<span aria-hidden="true">${{ ascending: " ▲", descending: " ▼" }[direction]}</span></button>
+    <button type="button" class="sort" title=${title(name)} onClick=${() => onSort(name)}>${name}<span aria-hidden="true">${{ ascending: " ▲", descending: " ▼" }[direction]}</span></button>
   </th>`;
 }
 

@@ -59,6 +59,8 @@ export const words = {
   },
   noMatch: "Nothing matches the filters.",
   sortBy: (name) => `Sort by ${name}`,
+  sortPageBy: (name) => `Sort the rows on this page by ${name}`,
+  sortedHere: "Only these are sorted, and not the other pages.",
   count: (count) => number.format(count),
   orMore: (count) => `${number.format(count)} or more`,
   touches: (things) => (things.length ? `It touches ${list.format(things)}.` : "Nothing else that is stored uses it."),
