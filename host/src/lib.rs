@@ -54,7 +54,7 @@ pub use registry::{
 };
 
 // The records of the admin routes, which commands print.
-pub use api::description;
+pub use api::{description, typed_description};
 pub use endpoint::records::connectors as records;
 pub use endpoint::records::gateways as gateway_records;
 pub use endpoint::records::operator as operator_records;

@@ -78,6 +78,18 @@ fn every_shipped_operation_has_an_example_of_its_answer() {
 }
 
 #[test]
+fn the_command_prints_the_description_that_callers_get_also_with_types() {
+    let gateway = Setup::new().shipped("dex_market_data").start();
+    let [plain, typed] =
+        ["/openapi.json", "/openapi.json?answers=typed"].map(|path| gateway.anonymous().get(path).ok());
+    assert_ne!(plain, typed);
+    for (document, arguments) in [(plain, &["openapi"][..]), (typed, &["openapi", "--typed"])] {
+        let printed: Value = serde_json::from_str(&gateway.home().run_ok(arguments)).unwrap();
+        assert!(printed == document, "{arguments:?} prints another document");
+    }
+}
+
+#[test]
 fn every_example_of_an_answer_fits_its_typed_schema() {
     let gateway = Setup::new().every_shipped().config(CONFIGURED).start();
     let document = gateway.anonymous().get("/openapi.json?answers=typed").ok();

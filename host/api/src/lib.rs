@@ -38,3 +38,8 @@ use registry::Registry;
 pub fn description(config: &Config, registry: &Registry) -> Value {
     openapi::document(config, &registry.live(), routes::ROUTES, openapi::Answers::Plain)
 }
+
+/// As [`description`], with all that is known of the answers of operations.
+pub fn typed_description(config: &Config, registry: &Registry) -> Value {
+    openapi::document(config, &registry.live(), routes::ROUTES, openapi::Answers::Typed(registry))
+}

@@ -8,7 +8,7 @@
 //!
 //! # Layout
 //! - [`settings`]: the settings of a run, and the result of its parts
-//! - [`throughput`], [`stages`], [`variants`], [`connections`], [`growth`], [`invocation`],
+//! - [`throughput`], [`stages`], [`variants`], [`connections`], [`independent`], [`growth`], [`invocation`],
 //!   [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`], [`lists`], [`console`],
 //!   [`agents`], [`records`], [`budgets`], [`fleet`], [`pushes`], [`triggers`]: the sections
 //! - [`train`]: the calls by which `make dist` optimises the gateway
@@ -32,6 +32,7 @@ mod documents;
 mod fleet;
 mod gateway;
 mod growth;
+mod independent;
 mod invocation;
 mod lists;
 mod load;
@@ -70,11 +71,12 @@ use crate::table::Figure;
 
 type Section = fn(&Runtime, &Settings) -> Outcome<Vec<Figure>>;
 
-const SECTIONS: [(&str, Section); 19] = [
+const SECTIONS: [(&str, Section); 20] = [
     ("throughput", throughput::measure),
     ("stages", stages::measure),
     ("variants", variants::measure),
     ("connections", connections::measure),
+    ("independent", |_, settings| independent::measure(settings)),
     ("agents", agents::measure),
     ("records", records::measure),
     ("budgets", budgets::measure),
@@ -100,6 +102,7 @@ fn main() -> ExitCode {
         [role::ROLE, upstream::NAME] => upstream::run(None),
         [role::ROLE, upstream::NAME, roots, protocol] => upstream::run(Some((*roots, *protocol))),
         [role::ROLE, proxy::NAME, address] => address.parse().map_err(Into::into).and_then(proxy::run),
+        [role::ROLE, independent::NEIGHBOUR] => independent::run_neighbour(),
         [train::NAME] => load_runtime().and_then(|runtime| train::run(&runtime)),
         _ => run(&Settings::new(&arguments)),
     };

@@ -99,7 +99,11 @@ pub enum Command {
     /// List changes by people, keys and files
     Audit(AuditArguments),
     /// Print the OpenAPI document of the live connectors
-    Openapi,
+    Openapi {
+        /// With all that is known of the answers of operations, as `/openapi.json?answers=typed`
+        #[arg(long)]
+        typed: bool,
+    },
     /// Compile one module. The gateway runs this command in a child process, which it can kill
     #[command(hide = true)]
     Compile(CompileArguments),

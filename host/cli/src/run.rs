@@ -7,7 +7,9 @@ use std::sync::Arc;
 use authoring::gateway::RunningGateway;
 use authoring::output::{Remarks, Results, print_json, remark};
 use authoring::{database, person, shell};
-use connector_gateway::{Config, Extras, description, environment, open_registry, serve, start_logging, try_schemas};
+use connector_gateway::{
+    Config, Extras, description, environment, open_registry, serve, start_logging, try_schemas, typed_description,
+};
 use store::acting;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
@@ -121,12 +123,13 @@ async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError>
         Command::Connectors(ConnectorsCommand::Installed(command)) => {
             installed::run(command, config, &program(arguments)).await?;
         }
-        Command::Openapi => {
+        Command::Openapi { typed } => {
             let config = Arc::new(config);
             let store = database::open(&config).await?;
             let registry = open_registry(&config, store, None).await?;
             registry.load_folders().await?;
-            print_json(format_args!("{:#}", description(&config, &registry)))?;
+            let describe = if typed { typed_description } else { description };
+            print_json(format_args!("{:#}", describe(&config, &registry)))?;
         }
         // `run` has handled it, before the configuration was read.
         Command::Compile(_) | Command::TrySchemas(_) => {}

@@ -294,28 +294,59 @@ fn the_official_python_client_converses_after_initialize() {
     converse("mcp-python-with-initialize", WITH_INITIALIZE, &one_gateway(), command);
 }
 
-/// The clients check each result with the schema of its tool.
-#[test]
-#[ignore = "make test-clients"]
-fn the_official_clients_take_structured_results_whatever_the_service_answers() {
+/// A gateway with a set of tools whose answers have types, and the URL of the set. Some members of
+/// the service's answer do not fit its schema.
+fn typed_answers() -> (Upstream, Gateway, String) {
     let service = Upstream::start();
     let pair = json!({"chainId": null, "dexId": "orca", "volume": [], "labels": ["v3", 7]});
     service.reply("*", Reply::json(json!({"schemaVersion": 1, "pairs": [pair]})));
     let gateway = Setup::new().shipped("dex_market_data").upstream("dex_market_data", "api", &service.url()).start();
     let set = json!({"name": "markets", "allow": ["dex_market_data"], "structured": true});
     assert_eq!(gateway.client().post("/mcp-sets", set).status, 201);
-    let (url, key) = (format!("{}/mcp/sets/markets", gateway.address()), gateway.client().key().to_owned());
+    let url = format!("{}/mcp/sets/markets", gateway.address());
+    (service, gateway, url)
+}
+
+const SEARCH: &str = "dex_market_data__search_pairs";
+
+/// The clients check each result with the schema of its tool.
+#[test]
+#[ignore = "make test-clients"]
+fn the_official_clients_take_structured_results_whatever_the_service_answers() {
+    let (_service, gateway, url) = typed_answers();
     for kind in ["client", "sdk", "auto"] {
         let programs = Programs::of("clients", &format!("mcp-structured-{kind}"));
         programs.copy(&["mcp.mjs", "mcp_client.py", "package.json"]);
         let mut command = if kind == "auto" { in_python(&programs, kind) } else { node(&programs, kind) };
-        let client = &mut Program::start(command.args([&url, &key]));
+        let client = &mut Program::start(command.args([url.as_str(), gateway.client().key()]));
         client.next();
-        assert!(client.names().iter().any(|name| name == "dex_market_data__search_pairs"));
-        let answer = client.call("dex_market_data__search_pairs", &json!({"q": "EXM/SOL"}));
+        assert!(client.names().iter().any(|name| name == SEARCH));
+        let answer = client.call(SEARCH, &json!({"q": "EXM/SOL"}));
         assert!(success(&answer).contains(r#""chainId":null"#), "{kind}: {answer}");
         let fit = json!({"pairs": [{"dexId": "orca", "labels": ["v3"]}]});
         assert_eq!(answer["result"]["structuredContent"], fit, "{kind}: {answer}");
+    }
+}
+
+/// Both make an object of the answer with the schema of its tool.
+#[test]
+#[ignore = "make test-clients"]
+fn fastmcp_and_the_ai_sdk_list_call_and_read_typed_answers() {
+    let (_service, gateway, url) = typed_answers();
+    let programs = Programs::of("clients", "mcp-typed");
+    programs.copy(&["ai_sdk.mjs", "fastmcp_client.py", "package.json"]);
+    let ai_sdk = Command::new("node");
+    let fastmcp = programs::python("clients");
+    for (mut command, program) in [(ai_sdk, "ai_sdk.mjs"), (fastmcp, "fastmcp_client.py")] {
+        command.current_dir(programs.path()).args([program, url.as_str(), gateway.client().key()]);
+        let client = &mut Program::start(&mut command);
+        assert!(client.names().iter().any(|name| name == SEARCH), "{program}");
+        let answer = client.call(SEARCH, &json!({"q": "EXM/SOL"}));
+        let pair = &answer["result"]["pairs"][0];
+        assert_eq!((&pair["dexId"], &pair["labels"]), (&json!("orca"), &json!(["v3"])), "{program}: {answer}");
+        let failed = client.call(SEARCH, &json!({"q": 7}));
+        let words = failed["error"]["message"].as_str().unwrap_or_default();
+        assert!(words.contains("/q"), "{program}: {failed}");
     }
 }
 
