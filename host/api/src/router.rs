@@ -25,7 +25,7 @@ use endpoint::body::RequestBody;
 use endpoint::headers;
 use endpoint::path::normalized;
 use endpoint::recorded::{self, OpenCall};
-use endpoint::route::{Family, Handler, HttpCall, Listener, PathArguments, Peer, Query, Route};
+use endpoint::route::{Endpoint, Family, Handler, HttpCall, Listener, PathArguments, Peer, Query, Route};
 use gateway::Gateway;
 use metrics::RequestLabels;
 use problem::{self, Problem};
@@ -243,115 +243,103 @@ async fn call_handler(
     context: RequestContext<'_>,
 ) -> Result<Response<Body>, Problem> {
     let RequestContext { request_id, caller_address, arrived, trace, open } = context;
-    let (recording, listener) = (&open.recording, peer.listener);
-    if head.version == Version::HTTP_11 && !has_one_host(&head.headers) {
-        return Err(problem::BAD_REQUEST
-            .with_detail("HTTP/1.1 requires exactly one header Host (RFC 9112, section 3.2); send it."));
-    }
-    let Some((route, arguments)) = found else {
-        return if listener == Listener::Hooks { Ok(hooks::not_found()) } else { Err(no_route()) };
+    let (route, endpoint, arguments) = match find_endpoint(gateway, peer, &head, found) {
+        Ok(found) => found,
+        Err(refused) => return refused,
     };
-    let Some(endpoint) = route.endpoint(&head.method) else {
-        if route.family == Family::Hooks {
-            return Ok(hooks::not_found());
-        }
-        let allowed = route.allowed();
-        let detail = format!("This path takes {allowed}, not {}.", head.method);
-        return Err(problem::METHOD_NOT_ALLOWED.with_detail(detail).allow(&allowed));
+    let call = HttpCall {
+        gateway,
+        listener: peer.listener,
+        caller_address,
+        head,
+        body,
+        arguments,
+        request_id,
+        arrived,
+        trace,
+        recording: &open.recording,
+        routes: ROUTES,
     };
-    if peer.is_of_reserve && route.family == Family::Hooks {
-        return Ok(hooks::busy());
-    }
-    if peer.is_of_reserve && !serves_without_room(route) {
-        return Err(problem::BUSY
-            .with_detail("All connections for callers are in use (`max_connections`); try again.")
-            .retry_after(1)
-            .header(CONNECTION, HeaderValue::from_static("close")));
-    }
-    if route.is_for_operators() && !admin_host::is_own(&gateway.config, &head) {
-        return Err(problem::BAD_REQUEST.with_detail(
-            "The routes of the operator are called by a name of the gateway, and `Host` has another one; use its IP address or \
-             the host of `public_url`, or add the name to `admin_hosts` in the configuration.",
-        ));
-    }
     let (scope, handler) = match endpoint.handler {
         Handler::Public(handler) => {
-            check_query(endpoint.query, &head)?;
-            let call = HttpCall {
-                gateway,
-                listener,
-                caller_address,
-                head,
-                body,
-                arguments,
-                request_id,
-                arrived,
-                trace,
-                recording,
-                routes: ROUTES,
-            };
+            check_query(endpoint.query, &call.head)?;
             return Box::pin(acting(Acting::anonymous(request_id), handler(call))).await;
         }
         Handler::Operator(handler) => {
             if peer.listener == Listener::Callers {
-                trace.around("auth", authorize(gateway, &head, route.family, Some(Scope::Admin))).await?;
+                trace.around("auth", authorize(gateway, &call.head, route.family, Some(Scope::Admin))).await?;
             }
-            check_query(endpoint.query, &head)?;
-            return handler(HttpCall {
-                gateway,
-                listener,
-                caller_address,
-                head,
-                body,
-                arguments,
-                request_id,
-                arrived,
-                trace,
-                recording,
-                routes: ROUTES,
-            })
-            .await;
+            check_query(endpoint.query, &call.head)?;
+            return handler(call).await;
         }
         Handler::Known(handler) => (None, handler),
         Handler::Scoped(scope, handler) => (Some(scope), handler),
     };
-    let caller = trace.around("auth", authorize(gateway, &head, route.family, scope)).await;
+    let caller = trace.around("auth", authorize(gateway, &call.head, route.family, scope)).await;
     let caller = caller.map_err(|problem| match route.family {
-        Family::Mcp => problem.with_resource_metadata(&mcp::metadata::url(&gateway.config, head.uri.path())),
+        Family::Mcp => problem.with_resource_metadata(&mcp::metadata::url(&gateway.config, call.head.uri.path())),
         _ => problem,
     })?;
-    if scope == Some(Scope::Admin) && route.path.starts_with("/admin/") && !head.method.is_safe() {
+    if scope == Some(Scope::Admin) && route.path.starts_with("/admin/") && !call.head.method.is_safe() {
         caller.require_unlimited()?;
     }
     Span::current().record("tenant", caller.tenant());
     trace.is_of(caller.tenant());
     open.is_of(&caller);
-    check_query(endpoint.query, &head)?;
+    check_query(endpoint.query, &call.head)?;
     let by = match route.family {
         Family::Operations | Family::Proxy => None,
-        _ => Some(actor(&caller, &head, request_id)?),
+        _ => Some(actor(&caller, &call.head, request_id)?),
     };
-    let handling = handler(
-        HttpCall {
-            gateway,
-            listener,
-            caller_address,
-            head,
-            body,
-            arguments,
-            request_id,
-            arrived,
-            trace,
-            recording,
-            routes: ROUTES,
-        },
-        caller,
-    );
+    let handling = handler(call, caller);
     match by {
         Some(by) => Box::pin(acting(by, handling)).await,
         // A call of an operation changes nothing that the audit has.
         None => handling.await,
     }
+}
+
+/// The endpoint of a request that may be called at this address.
+///
+/// # Errors
+/// The answer to a request that gets to no handler.
+fn find_endpoint<'a>(
+    gateway: &Gateway,
+    peer: Peer,
+    head: &Parts,
+    found: MatchedRoute<'a>,
+) -> Result<(&'static Route, &'static Endpoint, PathArguments<'a>), Result<Response<Body>, Problem>> {
+    if head.version == Version::HTTP_11 && !has_one_host(&head.headers) {
+        return Err(Err(problem::BAD_REQUEST
+            .with_detail("HTTP/1.1 requires exactly one header Host (RFC 9112, section 3.2); send it.")));
+    }
+    let Some((route, arguments)) = found else {
+        return Err(if peer.listener == Listener::Hooks { Ok(hooks::not_found()) } else { Err(no_route()) });
+    };
+    let Some(endpoint) = route.endpoint(&head.method) else {
+        if route.family == Family::Hooks {
+            return Err(Ok(hooks::not_found()));
+        }
+        let allowed = route.allowed();
+        let detail = format!("This path takes {allowed}, not {}.", head.method);
+        return Err(Err(problem::METHOD_NOT_ALLOWED.with_detail(detail).allow(&allowed)));
+    };
+    if peer.is_of_reserve && route.family == Family::Hooks {
+        return Err(Ok(hooks::busy()));
+    }
+    if peer.is_of_reserve && !serves_without_room(route) {
+        return Err(Err(problem::BUSY
+            .with_detail("All connections for callers are in use (`max_connections`); try again.")
+            .retry_after(1)
+            .header(CONNECTION, HeaderValue::from_static("close"))));
+    }
+    if route.is_for_operators() && !admin_host::is_own(&gateway.config, head) {
+        return Err(Err(problem::BAD_REQUEST.with_detail(
+            "The routes of the operator are called by a name of the gateway, and `Host` has another one; use its IP address or \
+             the host of `public_url`, or add the name to `admin_hosts` in the configuration.",
+        )));
+    }
+    Ok((route, endpoint, arguments))
 }
 
 /// The problem of a path without a route.

@@ -2,9 +2,9 @@
 //! the same number of connections: on an idle machine, and beside a process that takes half of one
 //! core.
 //!
-//! `wrk` has one thread in a process of its own, and each of its connections makes one call after
-//! the other. The other sections have a generator that checks each answer, and takes more of the
-//! machine for it.
+//! `wrk` has one thread in a separate process, and each of its connections makes one call after the
+//! other. The generator of the other sections checks each answer, and takes more of the machine for
+//! it.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,6 @@ use support::programs;
 use support::setup::KEY;
 use tempfile::TempDir;
 
-use crate::role::Peer;
 use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit, median};
 use crate::{gateway, machine, proxy, role, upstream};
@@ -41,7 +40,7 @@ pub(crate) const NEIGHBOUR: &str = "neighbour";
 /// The time for which the neighbour computes, and then sleeps.
 const HALF: Duration = Duration::from_millis(5);
 
-/// What `wrk` sends, and how it prints the result: times are in microseconds.
+/// Tells `wrk` the request, and how to print the result. Times are in microseconds.
 const SCRIPT: &str = r#"
 wrk.method = "POST"
 wrk.body = '{"item_id":"17","view":"full"}'

@@ -8,9 +8,10 @@
 //!
 //! # Layout
 //! - [`settings`]: the settings of a run, and the result of its parts
-//! - [`throughput`], [`stages`], [`variants`], [`connections`], [`independent`], [`growth`], [`invocation`],
-//!   [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`], [`lists`], [`console`],
-//!   [`agents`], [`records`], [`budgets`], [`fleet`], [`pushes`], [`triggers`]: the sections
+//! - [`throughput`], [`stages`], [`variants`], [`connections`], [`independent`], [`growth`],
+//!   [`invocation`], [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`], [`lists`],
+//!   [`console`], [`agents`], [`records`], [`budgets`], [`fleet`], [`pushes`], [`triggers`]: the
+//!   sections
 //! - [`train`]: the calls by which `make dist` optimises the gateway
 //! - [`contest`]: rounds in which servers take turns
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them

@@ -128,7 +128,7 @@ async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError>
             let store = database::open(&config).await?;
             let registry = open_registry(&config, store, None).await?;
             registry.load_folders().await?;
-            let describe = if typed { typed_description } else { description };
+            let describe = if *typed { typed_description } else { description };
             print_json(format_args!("{:#}", describe(&config, &registry)))?;
         }
         // `run` has handled it, before the configuration was read.

@@ -183,17 +183,7 @@ impl Connector {
         let shipped = origin == Origin::Shipped;
         let check_url = url_check(config.callbacks.allow_private_network);
         let config = config.connector(&manifest.identifier);
-        let operations = std::mem::take(&mut manifest.operations).into_iter().map(|operation| {
-            let metrics = metrics.operation(&manifest.identifier, &operation.path);
-            let declared = additions.rows.iter().find(|declared| declared.operation == operation.path);
-            let last_item = additions.last_item(&operation.path).cloned().map(Box::new);
-            Operation::new(operation, metrics, declared, last_item, check_url)
-        });
-        let mut operations: Vec<Operation> = operations.collect();
-        operations.sort_unstable_by(|one, other| one.manifest.path.cmp(&other.manifest.path));
-        let internal: BTreeSet<&str> = additions.internal_operations().collect();
-        let (internal_operations, operations): (Vec<Operation>, Vec<Operation>) =
-            operations.into_iter().partition(|operation| internal.contains(operation.manifest.path.as_str()));
+        let (internal_operations, operations) = operations_of(&mut manifest, &additions, metrics, check_url);
         let settings = settings::values(&manifest, config)?;
         let sites = &additions.upstreams.sites;
         let recipients =
@@ -215,20 +205,9 @@ impl Connector {
             AccountUpstreams::new(templates, &additions, &scheme_urls(&manifest.auth, &config.oauth));
         named.extend(granted.iter().chain(&missing).cloned());
         missing.extend(missing_token_hosts.iter().cloned());
-        let quotas = manifest.rate_limits.iter().map(|limit| Quota {
-            name: limit.name.clone(),
-            requests: limit.requests,
-            period: Duration::from_secs(limit.period_seconds.into()),
-        });
-        let mut quotas = match exchange {
-            Some(_) => Quotas::shared(quotas),
-            None => Quotas::new(quotas),
-        };
+        let quotas = quotas_of(&manifest, exchange.is_some(), previous);
         if let Some(exchange) = exchange {
             upstreams.values().for_each(|upstream| upstream.share_queue_with_gateways(exchange));
-        }
-        if let Some(previous) = previous {
-            quotas.inherit(&previous.quotas);
         }
         Ok(Self {
             operations: operations.into(),
@@ -437,6 +416,39 @@ fn at<'a>(operations: &'a [Operation], path: &str) -> Option<&'a Operation> {
 
 /// Maximum number of requests of one invocation.
 const MAX_REQUESTS: u32 = 256;
+
+/// The operations that only the gateway calls, and those of callers, by their paths.
+fn operations_of(
+    manifest: &mut Manifest,
+    additions: &Additions,
+    metrics: &Metrics,
+    check_url: UrlCheck,
+) -> (Vec<Operation>, Vec<Operation>) {
+    let operations = std::mem::take(&mut manifest.operations).into_iter().map(|operation| {
+        let metrics = metrics.operation(&manifest.identifier, &operation.path);
+        let declared = additions.rows.iter().find(|declared| declared.operation == operation.path);
+        let last_item = additions.last_item(&operation.path).cloned().map(Box::new);
+        Operation::new(operation, metrics, declared, last_item, check_url)
+    });
+    let mut operations: Vec<Operation> = operations.collect();
+    operations.sort_unstable_by(|one, other| one.manifest.path.cmp(&other.manifest.path));
+    let internal: BTreeSet<&str> = additions.internal_operations().collect();
+    operations.into_iter().partition(|operation| internal.contains(operation.manifest.path.as_str()))
+}
+
+/// The rate limits, with the counts of the version that is live now.
+fn quotas_of(manifest: &Manifest, is_shared: bool, previous: Option<&Connector>) -> Quotas {
+    let quotas = manifest.rate_limits.iter().map(|limit| Quota {
+        name: limit.name.clone(),
+        requests: limit.requests,
+        period: Duration::from_secs(limit.period_seconds.into()),
+    });
+    let mut quotas = if is_shared { Quotas::shared(quotas) } else { Quotas::new(quotas) };
+    if let Some(previous) = previous {
+        quotas.inherit(&previous.quotas);
+    }
+    quotas
+}
 
 /// The limits of an invocation, from the configuration.
 pub(super) fn limits(limits: &config::Limits) -> Limits {

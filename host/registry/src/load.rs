@@ -171,14 +171,7 @@ impl Registry {
         let outcome = if loaded.compiled.took.is_none() { "hit" } else { "miss" };
         self.metrics.module_cache.get_or_create_owned(&CacheLabels { outcome }).inc();
         let (manifest, additions) = self.describe(&loaded, &digest, expected).await?;
-        if let Some(expected) = expected
-            && manifest.identifier != expected
-        {
-            return Err(Refusal::Module(format!(
-                "it describes itself as `{0}`, but its file is named `{expected}.wasm`; name the file `{0}.wasm`",
-                manifest.identifier
-            )));
-        }
+        check_name(&manifest.identifier, expected)?;
         let signed = vouched.map(|vouched| vouched.publishes(&manifest.identifier)).transpose()?.flatten();
         let trial = Trial::of_manifest(&manifest, &additions.triggers)
             .to_bytes()
@@ -258,5 +251,15 @@ impl Registry {
             listed.push(format!("and {more} more"));
         }
         Err(format!("its manifest breaks rules: {}", listed.join("; ")).into())
+    }
+}
+
+/// Checks the identifier of a module by the name of its file.
+fn check_name(identifier: &str, expected: Option<&str>) -> Result<(), Refusal> {
+    match expected {
+        Some(expected) if expected != identifier => Err(Refusal::Module(format!(
+            "it describes itself as `{identifier}`, but its file is named `{expected}.wasm`; name the file `{identifier}.wasm`"
+        ))),
+        _ => Ok(()),
     }
 }
