@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use contract::{Answer, DeclaredRow, Effect, LastItem, NextLink, NextPage, Operation, Pagination, Purpose};
 use contract_rules::{schema, text};
 use rows::table::TableRow;
-use rows::{BodyEncoding, Connector, DeclaredHeader, Lists, Method, Place};
+use rows::{BodyEncoding, Connector, Declaration, DeclaredHeader, Lists, Method, Place};
 use serde_json::{Map, Value};
 
 use crate::field::{self, Field, documentation};
@@ -54,10 +54,7 @@ pub(crate) fn operation(
     let mut table = entry.node.table(&format!("the section `[operations.{name}]` with `request = …`"), mistakes)?;
     let before = mistakes.count();
     let request = request(&mut table, entry.at, mistakes);
-    let doc = table.text("doc", mistakes).map(|text| documentation(&text)).unwrap_or_default();
-    if doc.is_empty() {
-        mistakes.at(entry.at, "say in `doc` what the operation does; the first paragraph is the summary");
-    }
+    let doc = doc(&mut table, entry.at, mistakes);
     let declared = table.inner("fields", "fields: `fields = { name = \"string\" }`", mistakes);
     let declared = field::fields(declared, mistakes);
     let example = table.take("example").map(|entry| entry.node);
@@ -65,14 +62,7 @@ pub(crate) fn operation(
     let rate_limit = rate_limit(&mut table, context, mistakes);
     let (pages, last_item) = table.take("pages").and_then(|entry| pages(entry, name, mistakes)).unzip();
     let answer = table.take("answers").map_or(Some(Answer::Json), |entry| answer(entry.node, mistakes));
-    let answer_schema = table.take("answer_schema").and_then(|entry| {
-        let schema = entry.node.json(mistakes)?;
-        if schema.is_object() {
-            Some(schema)
-        } else {
-            entry.node.expected("an object: `{ type = \"object\" }`", mistakes)
-        }
-    });
+    let answer_schema = table.take("answer_schema").and_then(|entry| answer_schema(entry.node, mistakes));
     let envelope = !table.flag("no_envelope", mistakes);
     let background = table.flag("background", mistakes);
     let body_format = table.place("form").or(table.place("multipart"));
@@ -99,11 +89,7 @@ pub(crate) fn operation(
     check_form(&row, &written, mistakes);
     let declaration = row.declaration(request.upstream, &context.headers, &context.lists);
     let connector = Connector { upstreams: &context.upstreams, settings: &context.settings, input: &input };
-    for mistake in rows::Row::declared(&declaration, &connector).err().unwrap_or_default() {
-        if let Some(at) = written.place(&row, &mistake.place) {
-            mistakes.at(at, mistake);
-        }
-    }
+    check_declaration(&declaration, &connector, &row, &written, mistakes);
     places.add(format!("operation `{name}`"), entry.at);
     // An example refers to the fields, so this would report a mistake in a field again.
     if mistakes.count() == before
@@ -119,11 +105,7 @@ pub(crate) fn operation(
         input_schema: input.to_string(),
         example: example.and_then(|node| node.json(mistakes)).map(|json| json.to_string()),
         envelope,
-        effect: effect.unwrap_or(match request.method {
-            Method::Get | Method::Head => Effect::Read,
-            Method::Delete => Effect::Destructive,
-            Method::Post | Method::Put | Method::Patch => Effect::Write,
-        }),
+        effect: effect.unwrap_or_else(|| effect_of(request.method)),
         answer: answer?,
         answer_schema: answer_schema.map(|json| json.to_string()),
         answer_example: context.answers.and_then(|answers| answers.get(name)).map(Value::to_string),
@@ -151,6 +133,15 @@ fn request<'a>(table: &mut Table<'a>, at: usize, mistakes: &mut Mistakes) -> Opt
             .expected("`GET`, `HEAD`, `POST`, `PUT`, `PATCH` or `DELETE`, an upstream and a path", mistakes);
     };
     Some(Request { at: entry.at, method, upstream, path: path.trim() })
+}
+
+/// The documentation. Every operation has one.
+fn doc(table: &mut Table<'_>, at: usize, mistakes: &mut Mistakes) -> String {
+    let doc = table.text("doc", mistakes).map(|text| documentation(&text)).unwrap_or_default();
+    if doc.is_empty() {
+        mistakes.at(at, "say in `doc` what the operation does; the first paragraph is the summary");
+    }
+    doc
 }
 
 /// The places of the parts of a row.
@@ -198,6 +189,21 @@ fn check_form(row: &TableRow, written: &Written, mistakes: &mut Mistakes) {
     }
     for field in &written.fields {
         field::check_type(field, mistakes);
+    }
+}
+
+/// The rules of the declaration of a row.
+fn check_declaration(
+    declaration: &Declaration,
+    connector: &Connector<'_>,
+    row: &TableRow,
+    written: &Written,
+    mistakes: &mut Mistakes,
+) {
+    for mistake in rows::Row::declared(declaration, connector).err().unwrap_or_default() {
+        if let Some(at) = written.place(row, &mistake.place) {
+            mistakes.at(at, mistake);
+        }
     }
 }
 
@@ -250,6 +256,15 @@ fn effect(node: Node<'_>, mistakes: &mut Mistakes) -> Option<Effect> {
     }
 }
 
+/// The effect of an operation whose section does not say it.
+fn effect_of(method: Method) -> Effect {
+    match method {
+        Method::Get | Method::Head => Effect::Read,
+        Method::Delete => Effect::Destructive,
+        Method::Post | Method::Put | Method::Patch => Effect::Write,
+    }
+}
+
 fn answer(node: Node<'_>, mistakes: &mut Mistakes) -> Option<Answer> {
     match node.value.as_str() {
         Some("json") => Some(Answer::Json),
@@ -257,6 +272,11 @@ fn answer(node: Node<'_>, mistakes: &mut Mistakes) -> Option<Answer> {
         Some("any") => Some(Answer::Any),
         _ => node.expected("`json`, `file` or `any`", mistakes),
     }
+}
+
+fn answer_schema(node: Node<'_>, mistakes: &mut Mistakes) -> Option<Value> {
+    let schema = node.json(mistakes)?;
+    if schema.is_object() { Some(schema) } else { node.expected("an object: `{ type = \"object\" }`", mistakes) }
 }
 
 /// `{ items = "/items", cursor = "/next", into = "/page" }`

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
-use contract::{Additions, AuthScheme, Imprint, Manifest, Setting, Upstream, UpstreamAdditions};
+use contract::{
+    Additions, AuthAdditions, AuthScheme, DeclaredRow, Imprint, LastItem, Manifest, Operation, Setting, Upstream,
+    UpstreamAdditions,
+};
 use rows::Lists;
 use serde_json::{Map, Value};
 
@@ -20,48 +23,23 @@ use crate::{Connector, auth};
 /// The connector of a file. A part with a mistake is left out.
 pub(crate) fn connector(mut table: Table<'_>, folder: &Path, mistakes: &mut Mistakes) -> Option<Connector> {
     let mut places = Places::default();
-    let identifier = text(&mut table, "identifier", &mut places, mistakes);
-    let version = text(&mut table, "version", &mut places, mistakes);
-    let title = text(&mut table, "title", &mut places, mistakes);
-    for (name, value) in [("identifier", &identifier), ("version", &version), ("title", &title)] {
-        if value.is_none() {
-            mistakes.at(0, format!("a connector has `{name}`: write `{name} = \"…\"` before the first section"));
-        }
-    }
+    let identifier = required_text(&mut table, "identifier", &mut places, mistakes);
+    let version = required_text(&mut table, "version", &mut places, mistakes);
+    let title = required_text(&mut table, "title", &mut places, mistakes);
     let description = text(&mut table, "doc", &mut places, mistakes).map(|text| documentation(&text));
     let imprint = imprint(&mut table, folder, &mut places, mistakes);
     let answers = answers(&mut table, folder, mistakes);
     let lists = table.take("lists").and_then(|entry| lists(entry, mistakes));
-    let auth = table.take("auth");
-    if auth.is_none() {
-        mistakes.at(0, "say how users authenticate: `auth = \"none\"` if they need no account");
-    }
-    for part in ["auth", "oauth2", "api-key", "scope"] {
-        places.add(part.to_owned(), auth.map_or(0, |entry| entry.at));
-    }
-    let scheme = auth.and_then(|entry| auth::scheme(entry, mistakes));
-    let auth_additions = table.take("auth_additions").and_then(|entry| {
-        ["client credentials", "service account", "app installation", "device code"]
-            .into_iter()
-            .for_each(|part| places.add(part.to_owned(), entry.at));
-        auth::additions(entry, mistakes)
-    });
+    let (scheme, auth_additions) = authentication(&mut table, &mut places, mistakes);
     let has_account = !matches!(scheme, None | Some(AuthScheme::None));
-    let upstreams = table.inner("upstreams", "the section `[upstreams]` with `name = \"https://…\"`", mistakes);
-    let upstreams: Vec<(Upstream, Option<String>)> = upstreams
-        .into_iter()
-        .enumerate()
-        .filter_map(|(index, entry)| upstream(entry, index == 0 && has_account, &mut places, mistakes))
-        .collect();
+    let upstreams = upstreams(&mut table, has_account, &mut places, mistakes);
     let address = table.inner("address", "the section `[address]`", mistakes);
     let parts = address.into_iter().filter_map(|entry| address_part(entry, &mut places, mistakes)).collect();
     let limits = table.inner("rate_limits", "the section `[rate_limits]`", mistakes);
     let rate_limits: Vec<_> = limits.into_iter().filter_map(|entry| rate_limit(entry, &mut places, mistakes)).collect();
     let declared = table.inner("settings", "the section `[settings]`", mistakes);
     let settings = settings(declared, &mut places, mistakes);
-    // The schemas were just made.
-    let schema = |setting: &Setting| serde_json::from_str(&setting.schema).unwrap_or_default();
-    let schemas: Vec<(&str, Value)> = settings.iter().map(|setting| (setting.name.as_str(), schema(setting))).collect();
+    let schemas = schemas(&settings);
     let headers = table.inner("headers", "the section `[headers]` with `X-Name = \"value\"`", mistakes);
     let context = Context {
         upstreams: upstreams.iter().map(|(upstream, _)| upstream.name.as_str()).collect(),
@@ -77,25 +55,13 @@ pub(crate) fn connector(mut table: Table<'_>, folder: &Path, mistakes: &mut Mist
     let triggers = triggers.into_iter().filter_map(|entry| trigger(entry, &mut places, mistakes)).collect();
     let declared = table.inner("operations", "operations: a section `[operations.NAME]` for each", mistakes);
     table.end("statement", mistakes);
-    if declared.is_empty() {
-        mistakes.at(0, "a connector has at least one operation");
-    }
     if let Some((at, answers)) = &answers {
-        for name in answers.keys().filter(|name| !declared.iter().any(|entry| entry.name == name.as_str())) {
-            mistakes.at(*at, format!("the file has an answer of `{name}`, but there is no such operation"));
-        }
+        check_answers(answers, *at, &declared, mistakes);
     }
-    let (mut operations, mut rows, mut pages) = (Vec::new(), Vec::new(), Vec::new());
-    for entry in declared {
-        if let Some(declared) = operation::operation(entry, &context, &mut places, mistakes) {
-            operations.push(declared.operation);
-            rows.push(declared.row);
-            pages.extend(declared.last_item);
-        }
-    }
+    let (operations, rows, pages) = operations(declared, &context, &mut places, mistakes);
     let sites = upstreams.iter().filter_map(|(upstream, site)| Some((upstream.name.clone(), site.clone()?)));
     let additions = Additions {
-        auth: auth_additions.unwrap_or_default(),
+        auth: auth_additions,
         upstreams: UpstreamAdditions { parts, sites: sites.collect() },
         rows,
         pages,
@@ -114,13 +80,25 @@ pub(crate) fn connector(mut table: Table<'_>, folder: &Path, mistakes: &mut Mist
         settings,
         operations,
     };
+    // A part with a mistake is left out, so this would report its absence too.
     if mistakes.count() == 0 {
-        for violation in contract::check(&manifest, &additions) {
-            let (at, message) = places.of(&violation);
-            mistakes.at(at, message);
-        }
+        check_contract(&manifest, &additions, &places, mistakes);
     }
     Some(Connector { manifest, additions })
+}
+
+/// A text of the head that every connector has.
+fn required_text(
+    table: &mut Table<'_>,
+    name: &'static str,
+    places: &mut Places,
+    mistakes: &mut Mistakes,
+) -> Option<String> {
+    let value = text(table, name, places, mistakes);
+    if value.is_none() {
+        mistakes.at(0, format!("a connector has `{name}`: write `{name} = \"…\"` before the first section"));
+    }
+    value
 }
 
 /// A text of the head. Its line is kept, for mistakes in this part of the manifest.
@@ -180,6 +158,88 @@ fn lists(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<Lists> {
     let separator = table.text("joined", mistakes);
     table.end("form", mistakes);
     separator.map(|separator| Lists::Joined(Cow::Owned(separator)))
+}
+
+/// How users authenticate, and the further ways in `[auth_additions]`.
+fn authentication(
+    table: &mut Table<'_>,
+    places: &mut Places,
+    mistakes: &mut Mistakes,
+) -> (Option<AuthScheme>, AuthAdditions) {
+    let auth = table.take("auth");
+    if auth.is_none() {
+        mistakes.at(0, "say how users authenticate: `auth = \"none\"` if they need no account");
+    }
+    for part in ["auth", "oauth2", "api-key", "scope"] {
+        places.add(part.to_owned(), auth.map_or(0, |entry| entry.at));
+    }
+    let scheme = auth.and_then(|entry| auth::scheme(entry, mistakes));
+    let additions = table.take("auth_additions").and_then(|entry| {
+        for part in ["client credentials", "service account", "app installation", "device code"] {
+            places.add(part.to_owned(), entry.at);
+        }
+        auth::additions(entry, mistakes)
+    });
+    (scheme, additions.unwrap_or_default())
+}
+
+/// The upstreams, with their sites. If users have an account, requests to the first upstream carry
+/// the user's credential by default.
+fn upstreams(
+    table: &mut Table<'_>,
+    has_account: bool,
+    places: &mut Places,
+    mistakes: &mut Mistakes,
+) -> Vec<(Upstream, Option<String>)> {
+    let entries = table.inner("upstreams", "the section `[upstreams]` with `name = \"https://…\"`", mistakes);
+    entries
+        .into_iter()
+        .enumerate()
+        .filter_map(|(index, entry)| upstream(entry, index == 0 && has_account, places, mistakes))
+        .collect()
+}
+
+/// The settings by their names, with the schemas of their values.
+fn schemas(settings: &[Setting]) -> Vec<(&str, Value)> {
+    // The schemas were just made.
+    let schema = |setting: &Setting| serde_json::from_str(&setting.schema).unwrap_or_default();
+    settings.iter().map(|setting| (setting.name.as_str(), schema(setting))).collect()
+}
+
+/// Refuses answers of operations that are not declared.
+fn check_answers(answers: &Map<String, Value>, at: usize, declared: &[Entry<'_>], mistakes: &mut Mistakes) {
+    for name in answers.keys().filter(|name| !declared.iter().any(|entry| entry.name == name.as_str())) {
+        mistakes.at(at, format!("the file has an answer of `{name}`, but there is no such operation"));
+    }
+}
+
+/// The operations, their requests, and the last items that lead to next pages.
+fn operations(
+    declared: Vec<Entry<'_>>,
+    context: &Context<'_>,
+    places: &mut Places,
+    mistakes: &mut Mistakes,
+) -> (Vec<Operation>, Vec<DeclaredRow>, Vec<LastItem>) {
+    if declared.is_empty() {
+        mistakes.at(0, "a connector has at least one operation");
+    }
+    let (mut operations, mut rows, mut pages) = (Vec::new(), Vec::new(), Vec::new());
+    for entry in declared {
+        if let Some(declared) = operation::operation(entry, context, places, mistakes) {
+            operations.push(declared.operation);
+            rows.push(declared.row);
+            pages.extend(declared.last_item);
+        }
+    }
+    (operations, rows, pages)
+}
+
+/// Refuses what breaks a rule of the contract.
+fn check_contract(manifest: &Manifest, additions: &Additions, places: &Places, mistakes: &mut Mistakes) {
+    for violation in contract::check(manifest, additions) {
+        let (at, message) = places.of(&violation);
+        mistakes.at(at, message);
+    }
 }
 
 /// A file that the author names.

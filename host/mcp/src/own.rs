@@ -63,101 +63,140 @@ impl Own {
 
     /// Its entry in a list of tools. With `confirms`, destructive operations ask first.
     pub fn document(self, confirms: bool) -> Value {
-        self.document_and_schema(confirms).0
+        let Tool { title, description, arguments, effect } = self.tool(confirms);
+        let mut annotations = annotations(effect);
+        // Only a call of an operation reaches a service.
+        annotations["openWorldHint"] = matches!(self, Self::Call(_)).into();
+        json!({
+            "name": self.name(),
+            "title": title,
+            "description": description,
+            "inputSchema": dialect::simplified(&arguments),
+            "annotations": annotations,
+        })
     }
 
     /// The schema that validates its arguments.
     pub fn schema(self) -> Value {
-        self.document_and_schema(true).1
+        self.tool(true).arguments
     }
 
-    fn document_and_schema(self, confirms: bool) -> (Value, Value) {
-        let text = |description: &str| json!({"type": "string", "description": description});
-        let (title, description, properties, required, effect) = match self {
-            Self::SearchOperations => (
-                "Search operations",
-                "Finds operations in the words of a task: a verb and an object. Answers one line each: the name, what it does, \
-                 its effect, and whether an account is connected."
+    fn tool(self, confirms: bool) -> Tool {
+        match self {
+            Self::SearchOperations => Tool {
+                title: "Search operations",
+                description: "Finds operations in the words of a task: a verb and an object. Answers one line each: \
+                              the name, what it does, its effect, and whether an account is connected."
                     .to_owned(),
-                json!({
-                    "query": text("A verb and an object, such as \"reply to a mail\" or \"list issues\"."),
-                    "connector": text("Only operations of this connector."),
-                    "effect": {"type": "string", "enum": ["read", "write", "destructive"], "description": "Only operations with this effect."},
-                    "limit": {"type": "integer", "minimum": 1, "maximum": MAX_FOUND, "default": DEFAULT_FOUND, "description": "How many."},
-                }),
-                json!(["query"]),
-                Effect::Read,
-            ),
-            Self::DescribeOperations => (
-                "Describe operations",
-                "Answers the description, the schema of the arguments with an example, and the members of the answer of operations. Read it before you call one.".to_owned(),
-                json!({"names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MAX_DESCRIBED,
-                    "description": "Names from search_operations."}}),
-                json!(["names"]),
-                Effect::Read,
-            ),
-            Self::Call(effect) => (
-                match effect {
-                    Effect::Read => "Call an operation that reads",
-                    Effect::Write => "Call an operation that writes",
-                    Effect::Destructive => "Call an operation that destroys",
-                },
-                format!("Calls an operation with the effect `{}`, and answers its result.", effect.name()),
-                json!({
-                    "operation": text("The name from search_operations."),
-                    "arguments": {"type": "object", "description": "As describe_operations says."},
-                    "account": text("One of list_accounts, if several are connected."),
-                }),
-                json!(["operation"]),
+                arguments: search_arguments(),
+                effect: Effect::Read,
+            },
+            Self::DescribeOperations => Tool {
+                title: "Describe operations",
+                description: "Answers the description, the schema of the arguments with an example, and the members \
+                              of the answer of operations. Read it before you call one."
+                    .to_owned(),
+                arguments: describe_arguments(),
+                effect: Effect::Read,
+            },
+            Self::Call(effect) => Tool {
+                title: call_title(effect),
+                description: format!("Calls an operation with the effect `{}`, and answers its result.", effect.name()),
+                arguments: call_arguments(confirms && effect == Effect::Destructive),
                 effect,
-            ),
-            Self::ConnectAccount => (
-                "Connect an account",
-                "Makes a link for the user, who connects an account of a connector there.".to_owned(),
-                json!({"connector": text("The first part of an operation's name.")}),
-                json!(["connector"]),
-                Effect::Write,
-            ),
-            Self::ListAccounts => (
-                "List accounts",
-                "The accounts that the user has connected, with their state.".to_owned(),
-                json!({"connector": text("Only accounts of this connector.")}),
-                json!([]),
-                Effect::Read,
-            ),
-            Self::GetJob => (
-                "Get a job",
-                "The state of an operation that runs in the background, and its result once it has ended.".to_owned(),
-                json!({"job_id": text("The id that the call answered.")}),
-                json!(["job_id"]),
-                Effect::Read,
-            ),
-            Self::CancelJob => (
-                "Cancel a job",
-                "Ends an operation that runs in the background.".to_owned(),
-                json!({"job_id": text("The id that the call answered.")}),
-                json!(["job_id"]),
-                Effect::Write,
-            ),
-        };
-        let mut schema = json!({"type": "object", "properties": properties, "additionalProperties": false});
-        if confirms && self == Self::Call(Effect::Destructive) {
-            schema["properties"][CONFIRM] = confirm_schema();
+            },
+            Self::ConnectAccount => Tool {
+                title: "Connect an account",
+                description: "Makes a link for the user, who connects an account of a connector there.".to_owned(),
+                arguments: object(json!({"connector": text("The first part of an operation's name.")}), &["connector"]),
+                effect: Effect::Write,
+            },
+            Self::ListAccounts => Tool {
+                title: "List accounts",
+                description: "The accounts that the user has connected, with their state.".to_owned(),
+                arguments: object(json!({"connector": text("Only accounts of this connector.")}), &[]),
+                effect: Effect::Read,
+            },
+            Self::GetJob => Tool {
+                title: "Get a job",
+                description: "The state of an operation that runs in the background, and its result once it has ended."
+                    .to_owned(),
+                arguments: job_arguments(),
+                effect: Effect::Read,
+            },
+            Self::CancelJob => Tool {
+                title: "Cancel a job",
+                description: "Ends an operation that runs in the background.".to_owned(),
+                arguments: job_arguments(),
+                effect: Effect::Write,
+            },
         }
-        if required.as_array().is_some_and(|names| !names.is_empty()) {
-            schema["required"] = required;
-        }
-        let mut annotations = annotations(effect);
-        // Only a call of an operation reaches a service.
-        annotations["openWorldHint"] = matches!(self, Self::Call(_)).into();
-        let document = json!({
-            "name": self.name(),
-            "title": title,
-            "description": description,
-            "inputSchema": dialect::simplified(&schema),
-            "annotations": annotations,
-        });
-        (document, schema)
+    }
+}
+
+/// A tool, as its entry in a list shows it.
+struct Tool {
+    title: &'static str,
+    description: String,
+    /// The schema of the arguments.
+    arguments: Value,
+    effect: Effect,
+}
+
+fn search_arguments() -> Value {
+    let properties = json!({
+        "query": text("A verb and an object, such as \"reply to a mail\" or \"list issues\"."),
+        "connector": text("Only operations of this connector."),
+        "effect": {"type": "string", "enum": ["read", "write", "destructive"], "description": "Only operations with this effect."},
+        "limit": {"type": "integer", "minimum": 1, "maximum": MAX_FOUND, "default": DEFAULT_FOUND, "description": "How many."},
+    });
+    object(properties, &["query"])
+}
+
+fn describe_arguments() -> Value {
+    let properties = json!({
+        "names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MAX_DESCRIBED,
+            "description": "Names from search_operations."},
+    });
+    object(properties, &["names"])
+}
+
+/// The arguments of a tool that calls operations. With `confirms`, the caller may confirm the call.
+fn call_arguments(confirms: bool) -> Value {
+    let mut properties = json!({
+        "operation": text("The name from search_operations."),
+        "arguments": {"type": "object", "description": "As describe_operations says."},
+        "account": text("One of list_accounts, if several are connected."),
+    });
+    if confirms {
+        properties[CONFIRM] = confirm_schema();
+    }
+    object(properties, &["operation"])
+}
+
+fn job_arguments() -> Value {
+    object(json!({"job_id": text("The id that the call answered.")}), &["job_id"])
+}
+
+/// The schema of an object with these properties alone.
+fn object(properties: Value, required: &[&str]) -> Value {
+    let mut schema = json!({"type": "object", "properties": properties, "additionalProperties": false});
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+/// The schema of a text.
+fn text(description: &str) -> Value {
+    json!({"type": "string", "description": description})
+}
+
+fn call_title(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Read => "Call an operation that reads",
+        Effect::Write => "Call an operation that writes",
+        Effect::Destructive => "Call an operation that destroys",
     }
 }
 

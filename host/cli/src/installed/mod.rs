@@ -11,7 +11,7 @@ mod print;
 
 use std::io::{self, Write};
 
-use authoring::gateway::{AddError, Gateway, GatewayError};
+use authoring::gateway::{AddError, Gateway, GatewayError, ModuleChange};
 use authoring::module_source::{self, FetchedModule, SourceError};
 use authoring::output::{Results, print, print_json};
 use authoring::{RefusedModule, Summary, shell};
@@ -70,78 +70,25 @@ pub(crate) async fn run(command: &InstalledCommand, config: Config, program: &st
         _ => Gateway::open(command.gateway(), config).await?,
     };
     match command {
-        InstalledCommand::List { list, .. } => {
-            let (record, service) = (gateway.list().await?, gateway.service().await?);
-            match list.json {
-                true => print::list_json(&record, &service)?,
-                false => print::list(&record, &service)?,
-            }
-        }
-        InstalledCommand::Add(arguments) => add(&gateway, arguments, limit_mb, program).await?,
-        InstalledCommand::Grant { id, hosts, list, .. } => {
-            let hosts = gateway.grant(id, hosts).await?;
-            if list.json {
-                return Ok(print::grants_json(&hosts)?);
-            }
-            for GrantRecord { host, state, .. } in &hosts {
-                match state {
-                    GrantStateRecord::Missing => print(format_args!("  asks for    {host} (not granted)"))?,
-                    GrantStateRecord::Granted | GrantStateRecord::Configured => {
-                        print(format_args!("  reaches     {host}"))?;
-                    }
-                    GrantStateRecord::Unnamed => {}
-                }
-            }
-            print_command_to_grant(program, &gateway, id, missing(&hosts, id))?;
-            gateway.remark("Granted in", "A running gateway notices it within two seconds.");
-        }
-        InstalledCommand::Revoke { id, hosts, list, .. } => {
-            gateway.revoke(id, hosts).await?;
-            if list.json {
-                return Ok(print::grants_json(&gateway.grants(Some(id)).await?)?);
-            }
-            gateway.remark("Revoked in", "A running gateway notices it within two seconds.");
-        }
-        InstalledCommand::Grants { id, list, .. } => {
-            let hosts = gateway.grants(id.as_deref()).await?;
-            match list.json {
-                true => print::grants_json(&hosts)?,
-                false => print::grants(&hosts, program, &gateway)?,
-            }
-        }
-        InstalledCommand::Remove { id, change, list, .. } => {
-            let gateways = gateway.remove(id, change.into()).await?;
-            if list.json {
-                return Ok(print_json(json!({"connector": id, "gateways": gateways}))?);
-            }
-            print::gateways(gateways)?;
-            let done = format!("Removed `{id}` from");
-            gateway.remark(&done, "A running gateway finishes the calls in progress.");
-        }
-        InstalledCommand::Versions { id, list, .. } => {
-            let versions = gateway.versions(id).await?;
-            match list.json {
-                true => print_json(json!(versions))?,
-                false => print::versions(&versions)?,
-            }
-        }
+        InstalledCommand::List { list, .. } => self::list(&gateway, list.json).await,
+        InstalledCommand::Add(arguments) => add(&gateway, arguments, limit_mb, program).await,
+        InstalledCommand::Grant { id, hosts, list, .. } => grant(&gateway, id, hosts, list.json, program).await,
+        InstalledCommand::Revoke { id, hosts, list, .. } => revoke(&gateway, id, hosts, list.json).await,
+        InstalledCommand::Grants { id, list, .. } => grants(&gateway, id.as_deref(), list.json, program).await,
+        InstalledCommand::Remove { id, change, list, .. } => remove(&gateway, id, change.into(), list.json).await,
+        InstalledCommand::Versions { id, list, .. } => versions(&gateway, id, list.json).await,
         InstalledCommand::Rollback { id, to, change, list, .. } => {
-            let brought_back = gateway.rollback(id, to.as_deref(), change.into()).await?;
-            if list.json {
-                return Ok(print_json(json!(brought_back))?);
-            }
-            print::gateways(brought_back.gateways)?;
-            let live = brought_back.connector;
-            let done = format!("Brought back `{id}` {} ({}) in", live.version, live.sha256);
-            gateway.remark(&done, "A running gateway swaps it in within a second.");
+            rollback(&gateway, id, to.as_deref(), change.into(), list.json).await
         }
-        InstalledCommand::History { id, limit, list, .. } => {
-            let changes = gateway.history(id.as_deref(), *limit).await?;
-            match list.json {
-                true => print_json(json!(changes))?,
-                false => print::history(&changes)?,
-            }
-        }
+        InstalledCommand::History { id, limit, list, .. } => history(&gateway, id.as_deref(), *limit, list.json).await,
+    }
+}
+
+async fn list(gateway: &Gateway, json: bool) -> Result<(), InstalledError> {
+    let (record, service) = (gateway.list().await?, gateway.service().await?);
+    match json {
+        true => print::list_json(&record, &service)?,
+        false => print::list(&record, &service)?,
     }
     Ok(())
 }
@@ -188,5 +135,87 @@ async fn add(gateway: &Gateway, arguments: &AddArguments, limit_mb: u64, program
     print::gateways(gateways)?;
     print_command_to_grant(program, gateway, &id, missing)?;
     gateway.remark("Added to", "A running gateway swaps it in within a second.");
+    Ok(())
+}
+
+async fn grant(gateway: &Gateway, id: &str, hosts: &[String], json: bool, program: &str) -> Result<(), InstalledError> {
+    let hosts = gateway.grant(id, hosts).await?;
+    if json {
+        return Ok(print::grants_json(&hosts)?);
+    }
+    for GrantRecord { host, state, .. } in &hosts {
+        match state {
+            GrantStateRecord::Missing => print(format_args!("  asks for    {host} (not granted)"))?,
+            GrantStateRecord::Granted | GrantStateRecord::Configured => print(format_args!("  reaches     {host}"))?,
+            GrantStateRecord::Unnamed => {}
+        }
+    }
+    print_command_to_grant(program, gateway, id, missing(&hosts, id))?;
+    gateway.remark("Granted in", "A running gateway notices it within two seconds.");
+    Ok(())
+}
+
+async fn revoke(gateway: &Gateway, id: &str, hosts: &[String], json: bool) -> Result<(), InstalledError> {
+    gateway.revoke(id, hosts).await?;
+    if json {
+        return Ok(print::grants_json(&gateway.grants(Some(id)).await?)?);
+    }
+    gateway.remark("Revoked in", "A running gateway notices it within two seconds.");
+    Ok(())
+}
+
+async fn grants(gateway: &Gateway, id: Option<&str>, json: bool, program: &str) -> Result<(), InstalledError> {
+    let hosts = gateway.grants(id).await?;
+    match json {
+        true => print::grants_json(&hosts)?,
+        false => print::grants(&hosts, program, gateway)?,
+    }
+    Ok(())
+}
+
+async fn remove(gateway: &Gateway, id: &str, change: ModuleChange, json: bool) -> Result<(), InstalledError> {
+    let gateways = gateway.remove(id, change).await?;
+    if json {
+        return Ok(print_json(json!({"connector": id, "gateways": gateways}))?);
+    }
+    print::gateways(gateways)?;
+    let done = format!("Removed `{id}` from");
+    gateway.remark(&done, "A running gateway finishes the calls in progress.");
+    Ok(())
+}
+
+async fn versions(gateway: &Gateway, id: &str, json: bool) -> Result<(), InstalledError> {
+    let versions = gateway.versions(id).await?;
+    match json {
+        true => print_json(json!(versions))?,
+        false => print::versions(&versions)?,
+    }
+    Ok(())
+}
+
+async fn rollback(
+    gateway: &Gateway,
+    id: &str,
+    to: Option<&str>,
+    change: ModuleChange,
+    json: bool,
+) -> Result<(), InstalledError> {
+    let brought_back = gateway.rollback(id, to, change).await?;
+    if json {
+        return Ok(print_json(json!(brought_back))?);
+    }
+    print::gateways(brought_back.gateways)?;
+    let live = brought_back.connector;
+    let done = format!("Brought back `{id}` {} ({}) in", live.version, live.sha256);
+    gateway.remark(&done, "A running gateway swaps it in within a second.");
+    Ok(())
+}
+
+async fn history(gateway: &Gateway, id: Option<&str>, limit: u32, json: bool) -> Result<(), InstalledError> {
+    let changes = gateway.history(id, limit).await?;
+    match json {
+        true => print_json(json!(changes))?,
+        false => print::history(&changes)?,
+    }
     Ok(())
 }

@@ -344,9 +344,9 @@ fn fastmcp_and_the_ai_sdk_list_call_and_read_typed_answers() {
         let answer = client.call(SEARCH, &json!({"q": "EXM/SOL"}));
         let pair = &answer["result"]["pairs"][0];
         assert_eq!((&pair["dexId"], &pair["labels"]), (&json!("orca"), &json!(["v3"])), "{program}: {answer}");
-        let failed = client.call(SEARCH, &json!({"q": 7}));
-        let words = failed["error"]["message"].as_str().unwrap_or_default();
-        assert!(words.contains("/q"), "{program}: {failed}");
+        // FastMCP makes an exception of a failure, and the AI SDK gives its text to the model.
+        let failed = client.call(SEARCH, &json!({"q": 7})).to_string();
+        assert!(failed.contains("/q: Must be a string."), "{program}: {failed}");
     }
 }
 
