@@ -79,7 +79,9 @@ fn every_shipped_operation_has_an_example_of_its_answer() {
 
 #[test]
 fn the_command_prints_the_description_that_callers_get_also_with_types() {
-    let gateway = Setup::new().shipped("dex_market_data").start();
+    // A description without it names the port on which the gateway listens.
+    let setup = Setup::new().shipped("dex_market_data").general("public_url = \"https://gateway.example.com\"");
+    let gateway = setup.start();
     let [plain, typed] =
         ["/openapi.json", "/openapi.json?answers=typed"].map(|path| gateway.anonymous().get(path).ok());
     assert_ne!(plain, typed);
