@@ -272,6 +272,8 @@ await other.getByLabel("API key").waitFor();
 await signIn(other, key, seen);
 await other.locator("td", { hasText: "upstream-failed" }).first().waitFor();
 await check(other, "below a path", seen);
+// It would still load the other screens.
+await other.close();
 proxy.closeAllConnections();
 proxy.close();
 
