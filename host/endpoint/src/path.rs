@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// The part after the upstream in a path below `/proxy/`, as the caller has written it. Decoding
-/// makes no slash, so the parts of this path are those of the path that led to the route.
+/// The part after the upstream in a path below `/proxy/`, as the caller has written it. The route
+/// was found with the decoded path. Decoding adds no slash, so both paths have the same parts.
 pub fn below_upstream(path: &str) -> Option<&str> {
     path.splitn(5, '/').nth(4)
 }

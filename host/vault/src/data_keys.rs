@@ -24,7 +24,7 @@ pub trait SealedTables: Sync {
     /// in a column that is missing here.
     fn sealed_columns(&self) -> &'static [SealedColumn];
 
-    /// Adds the entries of a rotation to the audit, in the name of whoever begins the rotation now.
+    /// Adds the entries of a rotation to the audit, in the name of the one who begins the rotation.
     fn rotation_notes(&self) -> Notes;
 }
 

@@ -9,9 +9,9 @@ use secrecy::SecretSlice;
 
 use crate::{Notes, Sealed, SealedColumn, SealedTables, Vault, VaultError};
 
-/// The tables of the data keys are those of the store. The other tables have secrets: of one, a
-/// secret belongs to the id of its row and to its owner, of the other to its owner, who may be no
-/// one.
+/// The store has the same tables of data keys. Two more tables have secrets. In the first one, a
+/// secret belongs to the id and the owner of its row. In the second one, it belongs to the owner
+/// alone, and the row may have none.
 static TABLES: database::Tables = database::Tables {
     sqlite: &[
         "CREATE TABLE data_keys (id TEXT NOT NULL PRIMARY KEY, created_at INTEGER NOT NULL, retired_at INTEGER) STRICT;
