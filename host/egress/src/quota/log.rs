@@ -127,7 +127,11 @@ impl Budget {
         let used = u32::try_from(log.calls.len()).unwrap_or(u32::MAX);
         let needs = log.tenants.needs(now);
         let needed = needs.iter().fold(0_u32, |sum, (_, needed)| sum.saturating_add(*needed));
-        let kept = if log.is_contended { log.target.min(needed) } else { log.target };
+        // The calls of tenants beyond their parts use units that go to others. The units below the
+        // target are for the other tenants meanwhile.
+        let beyond = log.tenants.used_beyond_parts();
+        let kept = if log.is_contended { log.target.min(needed.saturating_sub(beyond)) } else { log.target };
+        let kept = kept.saturating_add(beyond);
         log.units = log.units.min(kept.max(used));
         let cooled_in = log.calls.back().map(|last| (last.at + self.period).saturating_duration_since(now));
         BudgetReport { units: log.units, used, needed, needs, cooled_in: cooled_in.unwrap_or_default() }
@@ -153,7 +157,11 @@ impl Budget {
 
     /// Returns all units but those of the calls of the last period. No call is allowed from now on.
     pub fn close(&self) -> BudgetReport {
-        self.log.lock().target = 0;
+        {
+            let mut log = self.log.lock();
+            log.target = 0;
+            log.tenants.allot(&[]);
+        }
         self.report()
     }
 
@@ -192,7 +200,9 @@ impl Log {
         let has_lapsed = self.until.is_some_and(|until| until <= now);
         let (used, capacity) = (self.used(), self.units.min(self.target));
         let free = capacity.saturating_sub(used);
-        if free > 0 && !has_lapsed && self.tenants.may_call(tenant, capacity, free, now) {
+        // If others use more than their parts, a tenant does not wait until they use less.
+        let has_part = |log: &Self| log.units > used && log.tenants.is_below_its_part(tenant);
+        if !has_lapsed && (free > 0 && self.tenants.may_call(tenant, capacity, free, now) || has_part(self)) {
             return None;
         }
         let until_more = match () {

@@ -147,6 +147,18 @@ impl Tenants {
         self.division = None;
     }
 
+    /// Returns whether a tenant uses less than it may at this gateway.
+    pub(super) fn is_below_its_part(&self, tenant: &str) -> bool {
+        self.known.get(tenant).is_some_and(|known| known.allotted.is_some_and(|allotted| known.used < allotted))
+    }
+
+    /// The calls that tenants have made in the last period beyond what they may make at this
+    /// gateway.
+    pub(super) fn used_beyond_parts(&self) -> u32 {
+        let beyond = |known: &Tenant| known.used.saturating_sub(known.allotted.unwrap_or(known.used));
+        self.known.values().map(beyond).fold(0, u32::saturating_add)
+    }
+
     /// The name of a tenant, which is stored once.
     fn name_of(&self, tenant: &str) -> Arc<str> {
         match self.known.get_key_value(tenant) {

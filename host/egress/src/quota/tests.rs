@@ -300,3 +300,25 @@ async fn a_gateway_keeps_no_more_than_it_needs_while_others_need_more() {
     let report = only(&quotas).report();
     assert_eq!((report.units, report.needed), (4, 4));
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_unit_that_a_gateway_returns_is_one_of_a_tenant_that_has_more_than_its_part() {
+    let quotas = Quotas::shared([quota(4, 10)]);
+    only(&quotas).grant(grant(2, 2));
+    check_of(&quotas, "a").unwrap();
+    tokio::time::advance(Duration::from_secs(5)).await;
+    check_of(&quotas, "b").unwrap();
+    ["a", "b"].map(|name| check_of(&quotas, name).unwrap_err());
+    let allotments = vec![("a".to_owned(), 1), ("b".to_owned(), 0)];
+    only(&quotas).grant(BudgetGrant { allotments, is_contended: true, ..grant(2, 1) });
+    tokio::time::advance(Duration::from_secs(5)).await;
+    assert_eq!(only(&quotas).report().units, 2, "the call of the other one is in the last period");
+    check_of(&quotas, "b").unwrap_err();
+    check_of(&quotas, "a").unwrap();
+    tokio::time::advance(Duration::from_secs(5)).await;
+    check_of(&quotas, "b").unwrap_err();
+    assert_eq!(only(&quotas).report().units, 1);
+    assert_eq!(only(&quotas).close().units, 1);
+    tokio::time::advance(Duration::from_secs(5)).await;
+    check_of(&quotas, "a").unwrap_err();
+}
