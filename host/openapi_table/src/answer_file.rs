@@ -1,7 +1,8 @@
 //! The file with the schemas of answers: parts that are the same are written once, and each schema
 //! has a line.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::iter;
 
 use serde_json::{Map, Value, json};
 
@@ -64,11 +65,11 @@ pub fn text(schemas: &Map<String, Value>) -> String {
     for (operation, schema) in schemas {
         parts.find(operation, schema);
     }
-    let mut taken: HashMap<&str, usize> = HashMap::new();
-    let shared = parts.in_order.iter().filter(|part| part.count > 1).map(|part| {
-        let number = taken.entry(&part.member).or_default();
-        *number += 1;
-        (part, if *number == 1 { part.member.clone() } else { format!("{}{number}", part.member) })
+    let mut taken = HashSet::new();
+    let shared = parts.in_order.iter().filter(|part| part.count > 1).filter_map(|part| {
+        let numbered = (2..).map(|number| format!("{}{number}", part.member));
+        let name = iter::once(part.member.clone()).chain(numbered).find(|name| taken.insert(name.clone()))?;
+        Some((part, name))
     });
     let shared: Vec<(&Part, String)> = shared.collect();
     let names: Names<'_> = shared.iter().map(|(part, name)| (part.key.as_str(), name.as_str())).collect();
@@ -186,5 +187,21 @@ mod tests {
         assert_eq!(file["another"]["items"], json!({"$ref": "#/$defs/other"}));
         assert_eq!(file["$defs"]["other"], other);
         assert_eq!(text.lines().count(), 10, "{text}");
+    }
+
+    #[test]
+    fn no_two_shared_parts_have_the_same_name() {
+        let part = |length: usize| {
+            let members = (0..length).map(|number| (format!("member{number}"), json!({"type": "string"})));
+            json!({"type": "object", "properties": members.collect::<Map<_, _>>()})
+        };
+        let object = |name: &str, length| json!({"type": "object", "properties": {name: part(length)}});
+        let list = |schema: Value| json!({"type": "array", "items": schema});
+        let schemas = json!({
+            "a": object("user", 2), "b": object("user", 3), "c": object("user2", 4),
+            "d": list(part(2)), "e": list(part(3)), "f": list(part(4)),
+        });
+        let file: Value = serde_json::from_str(&text(schemas.as_object().unwrap())).unwrap();
+        assert_eq!(file["$defs"], json!({"user": part(2), "user2": part(3), "user22": part(4)}));
     }
 }

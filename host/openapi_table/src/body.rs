@@ -177,13 +177,11 @@ fn is_type(media_type: &str, wanted: &str) -> bool {
 /// The content of the first successful response that has a body, by its media types.
 pub(crate) fn response_content<'a>(reader: &Reader<'a>, operation: &'a Value) -> Option<&'a Map<String, Value>> {
     let responses = operation.get("responses").and_then(Value::as_object).into_iter().flatten();
-    let successes = responses.filter(|(status, _)| status.starts_with('2'));
-    successes
-        .filter_map(|(_, response)| {
-            let (response, _) = reader.document.resolved(response).ok()?;
-            response.get("content")?.as_object().filter(|content| !content.is_empty())
-        })
-        .next()
+    let mut successes = responses.filter(|(status, _)| status.starts_with('2'));
+    successes.find_map(|(_, response)| {
+        let (response, _) = reader.document.resolved(response).ok()?;
+        response.get("content")?.as_object().filter(|content| !content.is_empty())
+    })
 }
 
 /// Summary and description of an operation. The first paragraph is the summary.
