@@ -1,6 +1,9 @@
 //! The description of the API, `GET /openapi.json`.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+/// Members that the gateway adds to operations.
+const OF_GATEWAY: [&str; 4] = ["response_fields", "response_filters", "waiting", "callback_urls"];
 
 /// The document with the schemas of its component in place of the references to them, which is how
 /// tests read it.
@@ -28,5 +31,54 @@ fn resolve(value: &mut Value, components: &Value) {
         Value::Object(members) => members.values_mut().for_each(|member| resolve(member, components)),
         Value::Array(items) => items.iter_mut().for_each(|item| resolve(item, components)),
         _ => {}
+    }
+}
+
+/// The operations of connectors, each by its connector and path, with the schema of its body.
+pub fn operations(document: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    document["paths"].as_object().into_iter().flatten().filter_map(|(path, item)| {
+        let name = path.strip_prefix("/connectors/")?;
+        let operation = &item["post"];
+        let is_of_connector = operation["tags"][0] == *name.split('/').next()?;
+        is_of_connector.then(|| (name, &operation["requestBody"]["content"]["application/json"]["schema"]))
+    })
+}
+
+/// The places of the members of operations without a description.
+pub fn undescribed(document: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    operations(document).for_each(|(name, schema)| find_undescribed(document, name, schema, &mut found));
+    found
+}
+
+/// Returns `true` for a parameter of the service's query, which the member `query` describes.
+fn is_entry(schema: &Value) -> bool {
+    let types = schema["type"].as_array().map(Vec::as_slice).unwrap_or_default();
+    schema["enum"].is_array() && schema.get("type").is_none()
+        || ["boolean", "array"].iter().all(|name| types.contains(&json!(name)))
+}
+
+/// The schema that a schema of a document refers to, or the schema itself.
+fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
+    let referred = schema["$ref"].as_str().and_then(|name| document.pointer(name.strip_prefix('#')?));
+    referred.unwrap_or(schema)
+}
+
+fn find_undescribed(document: &Value, at: &str, schema: &Value, found: &mut Vec<String>) {
+    let schema = resolved(document, schema);
+    for (name, member) in schema["properties"].as_object().into_iter().flatten() {
+        let place = format!("{at}/{name}");
+        let referred = resolved(document, member);
+        if OF_GATEWAY.contains(&name.as_str()) || is_entry(referred) {
+            continue;
+        }
+        let has_description = |schema: &Value| schema["description"].as_str().is_some_and(|text| !text.is_empty());
+        if !has_description(member) && !has_description(referred) {
+            found.push(place.clone());
+        }
+        find_undescribed(document, &place, referred, found);
+    }
+    if schema["items"].is_object() {
+        find_undescribed(document, &format!("{at}/items"), &schema["items"], found);
     }
 }

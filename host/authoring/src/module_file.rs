@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::output::remark;
 use crate::shell;
 use contract::AnswerSchemas;
-use sandbox::answer_schemas;
+use sandbox::answer_schemas::{self, SectionError};
 
 /// A file or folder that cannot be read or written.
 #[derive(Debug, Error)]
@@ -90,9 +90,17 @@ pub(crate) fn pack(file: &Path, output: &Path, answer_schemas: Option<&Path>) ->
 /// Adds the schemas of answers in a file to a component.
 pub(crate) fn add_answer_schemas(file: &Path, component: &mut Vec<u8>) -> Result<(), PackError> {
     let text = read(file)?;
-    let schemas = AnswerSchemas::parse(files::without_mark(&String::from_utf8_lossy(&text)));
-    let added = schemas.map_err(Into::into).and_then(|schemas| answer_schemas::write(&schemas, component));
+    let added = add_schemas(files::without_mark(&String::from_utf8_lossy(&text)), component);
     Ok(added.map_err(|error| RefusedModule { module: file.display().to_string(), reason: error.to_string() })?)
+}
+
+/// Returns `true` if a module can have these schemas of answers.
+pub(crate) fn has_room_for(answer_schemas: &str) -> bool {
+    add_schemas(answer_schemas, &mut Vec::new()).is_ok()
+}
+
+fn add_schemas(text: &str, component: &mut Vec<u8>) -> Result<(), SectionError> {
+    answer_schemas::write(&AnswerSchemas::parse(text)?, component)
 }
 
 /// Writes a module, unless the file has it already. The signature of another module is removed.

@@ -22,7 +22,7 @@ const SCRIPT: &str = include_str!("../../../connectors/build.sh");
 pub(crate) const PLATFORM: &str = "--filter-platform=wasm32-unknown-unknown";
 
 /// The file with the schemas of the answers, if the project has it.
-const ANSWER_SCHEMAS: &str = "answer_schemas.json";
+pub(crate) const ANSWER_SCHEMAS: &str = "answer_schemas.json";
 
 /// The crate that other crates take random numbers from. The SDK provides them, if the build
 /// requests it.

@@ -1,5 +1,5 @@
-//! Agents: a call of a tool compared with the same operation over HTTP, and the lists of tools with
-//! their size and the time that they take.
+//! Agents: a call of a tool compared with the same operation over HTTP, the lists of tools with
+//! their size and the time that they take, and the descriptions of operations.
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use hyper::Request;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use serde_json::{Value, json};
 use support::setup::KEY;
-use support::{Gateway, module};
+use support::{Gateway, description, module};
 use tokio::runtime::Runtime;
 
 use crate::connection::{Connection, Protocol};
@@ -28,6 +28,13 @@ const GOAL: f64 = 0.8;
 const GOAL_OF_ALL: f64 = 2000.0;
 const GOAL_OF_CONNECTOR: f64 = 10_000.0;
 
+/// The most tokens of the description of an operation. It is the goal of the list of all
+/// operations, which an agent has before.
+const GOAL_OF_DESCRIPTION: f64 = GOAL_OF_ALL;
+
+/// The most members of operations without a description.
+const GOAL_OF_UNDESCRIBED: f64 = 50.0;
+
 /// Characters of a token.
 const CHARACTERS: f64 = 4.0;
 
@@ -35,12 +42,11 @@ const CHARACTERS: f64 = 4.0;
 pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Figure>> {
     let upstream = upstream::start()?;
     let gateway = gateway::start(upstream.address)?;
-    runtime.block_on(async {
-        // The lists come first, because a list is made when it is asked for the first time.
-        let mut figures = lists(&gateway, settings).await?;
-        figures.extend(calls(&gateway, settings).await?);
-        Ok(figures)
-    })
+    // The lists come first, because a list is made when it is asked for the first time.
+    let mut figures = runtime.block_on(lists(&gateway, settings))?;
+    figures.extend(descriptions(&gateway)?);
+    figures.extend(runtime.block_on(calls(&gateway, settings))?);
+    Ok(figures)
 }
 
 /// The same operation over HTTP, and as a tool for clients of both kinds.
@@ -109,5 +115,40 @@ async fn list(connection: &mut Connection, address: SocketAddr, path: &str) -> O
     let seconds = sent.elapsed().as_secs_f64();
     let answer: Value = serde_json::from_slice(&answer)?;
     let tools = answer["result"].get("tools").ok_or_else(|| format!("{path} answers no list: {answer}"))?;
-    Ok((seconds, tools.to_string().chars().count() as f64 / CHARACTERS))
+    Ok((seconds, tokens(tools)))
+}
+
+/// The descriptions of the operations of the product, as `describe_operations` answers them one by
+/// one.
+fn descriptions(gateway: &Gateway) -> Outcome<Vec<Figure>> {
+    let client = gateway.client();
+    let document = client.get("/openapi.json").ok();
+    let shipped = module::shipped_names();
+    let is_shipped = |name: &str| shipped.iter().any(|connector| name.split('/').next() == Some(connector));
+    let (mut whole, mut examples) = (Vec::new(), 0.0);
+    for (name, _) in description::operations(&document).filter(|(name, _)| is_shipped(name)) {
+        let params = json!({"name": "describe_operations", "arguments": {"names": [name]}});
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let answer = client.post("/mcp", call).ok();
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
+        let described: Value = serde_json::from_str(text).map_err(|_| format!("{name} is not described: {answer}"))?;
+        whole.push(tokens(&described));
+        let examples_of_it = ["example", "answer_example"].iter().filter_map(|name| described[0].get(name));
+        examples += examples_of_it.map(tokens).sum::<f64>();
+    }
+    let (largest, all) = (whole.iter().copied().fold(0.0, f64::max), whole.iter().sum());
+    let undescribed = description::undescribed(&document).iter().filter(|place| is_shipped(place)).count() as f64;
+    let figure = |what: &str, ours| {
+        Figure::new(format!("descriptions of {} operations: {what}", whole.len()), Unit::Count, ours)
+    };
+    Ok(vec![
+        figure("tokens of one, median", median(whole.clone())),
+        figure("tokens of one, largest", largest).goal(Goal::AtMost(GOAL_OF_DESCRIPTION)),
+        figure("tokens of all examples", examples).against("all descriptions", all),
+        figure("members without a description", undescribed).goal(Goal::AtMost(GOAL_OF_UNDESCRIBED)),
+    ])
+}
+
+fn tokens(document: &Value) -> f64 {
+    document.to_string().chars().count() as f64 / CHARACTERS
 }

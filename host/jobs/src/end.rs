@@ -8,14 +8,15 @@ use super::record::JobRecord;
 use super::{Failure, JobError, Jobs, Parts};
 use calls::EndedProblem;
 use metrics::OutcomeLabels;
+use pipeline::background::BackgroundAnswer;
 use store::{Ended, Job, JobStatus, JobValue, NewDelivery};
 
 /// The end of a job as its caller sees it.
 pub(super) struct Explained {
     /// The label of the metric. `cancelled` also has an entry in the audit.
     name: &'static str,
-    /// The result, or the problem document.
-    content: Result<Box<RawValue>, Box<RawValue>>,
+    /// The answer, or the problem document.
+    content: Result<BackgroundAnswer, Box<RawValue>>,
     /// The status of the answer that a waiting caller would have got.
     pub(super) status: u16,
     /// The problem, if there is no result.
@@ -24,10 +25,10 @@ pub(super) struct Explained {
 
 impl Jobs {
     /// Makes the problem document of a job that has no result.
-    pub(super) fn explain(&self, job: &Job, outcome: Result<Box<RawValue>, Failure>) -> Explained {
+    pub(super) fn explain(&self, job: &Job, outcome: Result<BackgroundAnswer, Failure>) -> Explained {
         let failure = match outcome {
-            Ok(result) => {
-                return Explained { name: "succeeded", content: Ok(result), status: 200, problem: None };
+            Ok(answer) => {
+                return Explained { name: "succeeded", content: Ok(answer), status: 200, problem: None };
             }
             Err(failure) => failure,
         };
@@ -53,16 +54,22 @@ impl Jobs {
     pub(super) async fn end(&self, job: &Job, explained: &Explained) -> Result<bool, JobError> {
         let Parts { config, store, metrics, webhooks, .. } = &self.parts;
         let (status, value, content) = match &explained.content {
-            Ok(result) => (JobStatus::Succeeded, JobValue::Result, result),
+            Ok(answer) => (JobStatus::Succeeded, JobValue::Result, &answer.document),
             Err(problem) => (JobStatus::Failed, JobValue::Error, problem),
         };
+        let mut values = vec![(value, self.seal(&job.id, value, content.get().as_bytes()).await?)];
+        if let Ok(BackgroundAnswer { unmatched, .. }) = &explained.content
+            && !unmatched.is_empty()
+        {
+            values.push((JobValue::Unmatched, self.seal_json(&job.id, JobValue::Unmatched, unmatched).await?));
+        }
         let finished_at = store.database().now().await?;
         let expires_at = finished_at + config.keep;
         let job = Job { status, finished_at: Some(finished_at), expires_at: Some(expires_at), ..job.clone() };
         let ended = Ended {
             succeeded: explained.content.is_ok(),
             cancelled: explained.name == "cancelled",
-            value: self.seal(&job.id, value, content.get().as_bytes()).await?,
+            values,
             finished_at,
             expires_at,
             deliveries: self.deliveries(&job, &explained.content).await?,
@@ -80,14 +87,14 @@ impl Jobs {
     async fn deliveries(
         &self,
         job: &Job,
-        content: &Result<Box<RawValue>, Box<RawValue>>,
+        content: &Result<BackgroundAnswer, Box<RawValue>>,
     ) -> Result<Vec<NewDelivery>, JobError> {
         let urls: Vec<String> = self.json_value(&job.id, JobValue::Callbacks).await?.unwrap_or_default();
         if urls.is_empty() {
             return Ok(Vec::new());
         }
         let Parts { webhooks, config, .. } = &self.parts;
-        let length = content.as_ref().unwrap_or_else(|error| error).get().len();
+        let length = content.as_ref().map_or_else(|error| error, |answer| &answer.document).get().len();
         let record = compute::run(length, || serde_json::to_vec(&JobRecord::ended(job, content))).await?;
         let deliveries = webhooks.deliveries_of_job(&job.tenant, &job.id, &urls, &record, config.keep);
         Ok(compute::drive(length, deliveries).await?)

@@ -7,6 +7,8 @@ use serde_json::value::RawValue;
 
 use super::{JobError, Jobs};
 use clock::timestamp::Timestamp;
+use pipeline::UnmatchedField;
+use pipeline::background::BackgroundAnswer;
 use sandbox::progress::Progress;
 use store::{Job, JobStatus, JobValue};
 use webhooks::CallbackRecord;
@@ -25,6 +27,11 @@ pub struct JobRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Value")]
     result: Option<Option<&'a RawValue>>,
+    /// The paths in `response_fields` that led nowhere in the whole answer, which the header
+    /// `X-Response-Fields-Unmatched` of a waiting call names; absent if there are none.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[schemars(with = "Vec<UnmatchedField>")]
+    response_fields_unmatched: &'a [UnmatchedField],
     #[schemars(schema_with = "problem_or_null")]
     error: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,6 +102,7 @@ impl<'a> JobRecord<'a> {
             status: JobStatusName(job.status.name()),
             progress: None,
             result: None,
+            response_fields_unmatched: &[],
             error: None,
             callbacks: None,
             created_at: job.created_at.into(),
@@ -105,9 +113,13 @@ impl<'a> JobRecord<'a> {
     }
 
     /// The record of a job that has ended, as webhooks have it.
-    pub(super) fn ended(job: &'a Job, content: &'a Result<Box<RawValue>, Box<RawValue>>) -> Self {
-        let (result, error) = (content.as_deref().ok(), content.as_deref().err());
-        Self { result: Some(result), error: error.map(|error| &**error), ..Self::listed(job) }
+    pub(super) fn ended(job: &'a Job, content: &'a Result<BackgroundAnswer, Box<RawValue>>) -> Self {
+        match content {
+            Ok(BackgroundAnswer { document, unmatched }) => {
+                Self { result: Some(Some(document)), response_fields_unmatched: unmatched, ..Self::listed(job) }
+            }
+            Err(problem) => Self { result: Some(None), error: Some(problem), ..Self::listed(job) },
+        }
     }
 }
 
@@ -138,13 +150,17 @@ impl Jobs {
     /// # Errors
     /// If a value cannot be read.
     pub(super) async fn record(&self, job: &Job, viewer: Viewer) -> Result<String, JobError> {
-        let result: Option<Box<RawValue>> = match job.status {
-            JobStatus::Succeeded => self.json_value(&job.id, JobValue::Result).await?,
-            _ => None,
+        let (result, unmatched): (Option<Box<RawValue>>, Option<Vec<UnmatchedField>>) = match job.status {
+            JobStatus::Succeeded => (
+                self.json_value(&job.id, JobValue::Result).await?,
+                self.json_value(&job.id, JobValue::Unmatched).await?,
+            ),
+            _ => (None, None),
         };
         let error = self.error(job).await?;
         let record = JobRecord {
             result: Some(result.as_deref()),
+            response_fields_unmatched: unmatched.as_deref().unwrap_or_default(),
             error: error.as_deref(),
             progress: self.progress(job).await?,
             callbacks: Some(self.callbacks(job).await?),

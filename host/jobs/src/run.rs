@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -16,7 +15,7 @@ use auth::{MakerError, check_maker};
 use calls::{Door, EndedCall, Recording};
 use egress::EgressError;
 use integrations::{AccessError, IntegrationError};
-use pipeline::background::run_to_result;
+use pipeline::background::{BackgroundAnswer, run_to_result};
 use pipeline::{self, Accept, Background, Call, RunAs};
 use sandbox::progress::ProgressSender;
 use sandbox::{InvocationError, Limit, http};
@@ -46,7 +45,7 @@ const STORE_BACKOFF: Duration = Duration::from_secs(1);
 /// The end of one run.
 enum Run {
     /// The job has ended.
-    Ended(Result<Box<RawValue>, Failure>),
+    Ended(Result<BackgroundAnswer, Failure>),
     /// Nothing was done, for example because a rate limit is used up. The job is put back into the
     /// queue.
     PutBack(Duration),
@@ -203,7 +202,7 @@ impl Jobs {
         progress: ProgressSender,
         deadline: Instant,
         recording: &Recording,
-    ) -> Result<Box<RawValue>, Failure> {
+    ) -> Result<BackgroundAnswer, Failure> {
         let Parts { config, store, registry, telemetry, .. } = &self.parts;
         let body = self.value(&job.id, JobValue::Input).await?;
         let body = body.ok_or_else(|| JobError::Value("the input is missing".to_owned()))?;

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::Method;
-use serde_json::value::RawValue;
 use tokio::time::Instant;
 use url::Url;
 
 use super::{Failure, JobError, Jobs};
 use egress::{Body, EgressError, Request, Target, Upstream};
 use integrations::simulated::CONNECTOR;
+use pipeline::background::BackgroundAnswer;
 use store::{Job, JobValue};
 
 impl Jobs {
@@ -42,7 +42,7 @@ impl Jobs {
     }
 
     /// Runs an operation of the simulated connector, which has no module: one request to its upstream.
-    pub(super) async fn simulated_call(&self, job: &Job) -> Result<Box<RawValue>, Failure> {
+    pub(super) async fn simulated_call(&self, job: &Job) -> Result<BackgroundAnswer, Failure> {
         let failed = |error: EgressError| Failure::Call(pipeline::Error::Egress(error));
         let url = Url::parse(&format!("https://upstream.example/?job={}", job.id)).unwrap();
         let (upstream, path) = Upstream::of_url(CONNECTOR, &url, false).map_err(failed)?;
@@ -53,6 +53,7 @@ impl Jobs {
         };
         let response = self.parts.egress.send(&upstream, &request).await.map_err(failed)?;
         let body = response.body.collect(1 << 20).await.map_err(failed)?;
-        serde_json::from_slice(&body).map_err(|error| Failure::Failed(error.into()))
+        let document = serde_json::from_slice(&body).map_err(|error| Failure::Failed(error.into()))?;
+        Ok(BackgroundAnswer { document, unmatched: Vec::new() })
     }
 }

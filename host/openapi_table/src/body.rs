@@ -1,7 +1,7 @@
 //! The body of an operation.
 
 use contract_rules::schema::{Field as Spec, Kind};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::document::text;
 use crate::name;
@@ -174,15 +174,14 @@ fn is_type(media_type: &str, wanted: &str) -> bool {
     name.trim().eq_ignore_ascii_case(wanted)
 }
 
-/// The media types of the first successful response that has a body.
-pub(crate) fn response_media_types<'a>(reader: &Reader<'a>, operation: &'a Value) -> Vec<&'a String> {
+/// The content of the first successful response that has a body, by its media types.
+pub(crate) fn response_content<'a>(reader: &Reader<'a>, operation: &'a Value) -> Option<&'a Map<String, Value>> {
     let responses = operation.get("responses").and_then(Value::as_object).into_iter().flatten();
-    let successes = responses.filter(|(status, _)| status.starts_with('2'));
-    let contents = successes.filter_map(|(_, response)| {
+    let mut successes = responses.filter(|(status, _)| status.starts_with('2'));
+    successes.find_map(|(_, response)| {
         let (response, _) = reader.document.resolved(response).ok()?;
         response.get("content")?.as_object().filter(|content| !content.is_empty())
-    });
-    contents.take(1).flat_map(serde_json::Map::keys).collect()
+    })
 }
 
 /// Summary and description of an operation. The first paragraph is the summary.

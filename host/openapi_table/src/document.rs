@@ -30,6 +30,11 @@ impl Document {
         }
     }
 
+    /// The whole document.
+    pub(crate) fn root(&self) -> &Value {
+        &self.root
+    }
+
     /// A member of the document.
     pub(crate) fn get(&self, pointer: &str) -> Option<&Value> {
         self.root.pointer(pointer)
@@ -42,8 +47,10 @@ impl Document {
         let mut last = None;
         for _ in 0..MAX_REFERENCES {
             let Some(reference) = value.get("$ref").and_then(Value::as_str) else { return Ok((value, last)) };
-            let pointer = reference.strip_prefix('#').ok_or_else(|| format!("`{reference}` is in another document"))?;
-            value = self.root.pointer(&decoded(pointer)).ok_or_else(|| format!("`{reference}` leads nowhere"))?;
+            if !reference.starts_with('#') {
+                return Err(format!("`{reference}` is in another document"));
+            }
+            value = target(&self.root, reference).ok_or_else(|| format!("`{reference}` leads nowhere"))?;
             last = Some(reference);
         }
         Err("its references lead to each other".to_owned())
@@ -71,6 +78,11 @@ impl Document {
         let first = line(text.trim().split("\n\n").next().unwrap_or_default());
         if first.is_empty() { self.title("") } else { first }
     }
+}
+
+/// The value in a document that a local reference names.
+pub(crate) fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
+    root.pointer(&decoded(reference.strip_prefix('#')?))
 }
 
 /// Percent-encoding in the fragment of a reference is undone for the characters that paths have.

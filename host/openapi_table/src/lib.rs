@@ -1,4 +1,4 @@
-//! The table of a connector from an OpenAPI document.
+//! The table of a connector, and the schemas of its answers, from an OpenAPI document.
 //!
 //! The result is a first version for an author, not a full translation. A table can express less
 //! than JSON Schema. The parts that it cannot express are left out and listed, and never guessed.
@@ -19,9 +19,12 @@
 //! - `security`: how users authenticate
 //! - `name`: names that fit the contract
 //! - `example`: an input for each row
+//! - [`answer_schema`]: the schemas of answers; [`answer_file`]: the file with them
 //! - `table`: the parts of a table
 //! - `text`: the table as text
 
+pub mod answer_file;
+pub mod answer_schema;
 mod body;
 mod combined;
 mod document;
@@ -103,6 +106,8 @@ pub struct Converted {
     pub table: String,
     /// A call of one of the operations, for a test.
     pub call: Option<Call>,
+    /// The file with the schemas of answers. `None` if the document describes no answer.
+    pub answer_schemas: Option<String>,
     /// The name of the first operation.
     pub first: String,
     /// The parts of the document that the table does not have, a line each with the reason.
@@ -167,7 +172,8 @@ impl LeftOut {
 }
 
 /// Converts a document. `operations` has the operations to take, by their operationId, as `GET
-/// /path`, or by their name in the table. If it is empty, the first 512 are taken.
+/// /path`, or by their name in the table. If it is empty, the first 512 are taken. `fits` says if a
+/// module has room for a file with schemas of answers.
 ///
 /// # Errors
 /// See [`OpenapiError`].
@@ -176,6 +182,7 @@ pub fn convert(
     identifier: &str,
     operations: &[String],
     auth: Option<Auth>,
+    fits: impl Fn(&str) -> bool,
 ) -> Result<Converted, OpenapiError> {
     let document = Document::parse(text)?;
     let mut left_out = LeftOut::default();
@@ -209,10 +216,12 @@ pub fn convert(
         rows,
     };
     let call = table.rows.iter().find_map(example::call);
+    let answer_schemas = answer_file::of_rows(&document, &table.rows, fits, &mut left_out);
     Ok(Converted {
         title: table.title.clone(),
         table: text::render(&table),
         call,
+        answer_schemas,
         first,
         left_out: left_out.lines(),
         assumed,

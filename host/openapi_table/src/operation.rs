@@ -164,8 +164,8 @@ impl Operation<'_> {
             }
         };
         fields.extend(body.fields);
-        let media_types = body::response_media_types(reader, self.content);
-        let answers = answers(&media_types);
+        let answered = body::response_content(reader, self.content);
+        let (answers, answer) = answered.map_or((Answers::Json, None), answers);
         let upstream = servers.upstream_for(self.item, self.content)?;
         let mut row = Row {
             name: self.name.clone(),
@@ -176,6 +176,7 @@ impl Operation<'_> {
             fields,
             format: body.format,
             answers,
+            answer,
             example: None,
         };
         row.example = example::for_row(&row);
@@ -190,15 +191,16 @@ fn path_field(name: String) -> Field {
     Field { spec, place: Place::Path, upstream_name: None, encoding: None, example: None }
 }
 
-fn answers(media_types: &[&String]) -> Answers {
+/// The kind of an answer with this content, and the schema of its JSON form.
+fn answers(content: &Map<String, Value>) -> (Answers, Option<Value>) {
     const OF_FILES: [&str; 6] =
         ["image/", "audio/", "video/", "application/octet-stream", "application/pdf", "application/zip"];
-    let is_file = |media_type: &&String| OF_FILES.iter().any(|prefix| media_type.starts_with(prefix));
-    if media_types.is_empty() || media_types.iter().any(|media_type| body::is_json(media_type)) {
-        Answers::Json
-    } else if media_types.iter().all(is_file) {
-        Answers::File
+    let is_file = |media_type: &String| OF_FILES.iter().any(|prefix| media_type.starts_with(prefix));
+    if let Some((_, json)) = content.iter().find(|(media_type, _)| body::is_json(media_type)) {
+        (Answers::Json, json.get("schema").cloned())
+    } else if content.keys().all(is_file) {
+        (Answers::File, None)
     } else {
-        Answers::Any
+        (Answers::Any, None)
     }
 }

@@ -235,7 +235,7 @@ pub(crate) fn types(schema: &Value) -> Vec<&str> {
 }
 
 /// Returns `true` if null is a value: `nullable` of 3.0, a type `null` of 3.1.
-fn is_nullable(schema: &Value) -> bool {
+pub(crate) fn is_nullable(schema: &Value) -> bool {
     let null = |types: &Vec<Value>| types.iter().any(|name| name == "null");
     schema.get("nullable") == Some(&Value::Bool(true)) || schema.get("type").and_then(Value::as_array).is_some_and(null)
 }

@@ -32,6 +32,8 @@ pub(crate) struct Row {
     pub(crate) fields: Vec<Field>,
     pub(crate) format: Format,
     pub(crate) answers: Answers,
+    /// The schema of a JSON answer, as the document has it.
+    pub(crate) answer: Option<Value>,
     pub(crate) example: Option<Value>,
 }
 

@@ -1,5 +1,6 @@
 //! Small documents and their tables.
 
+mod answer;
 mod document;
 mod operation;
 mod schema;
@@ -27,7 +28,7 @@ fn document(paths: &Value) -> String {
 
 #[track_caller]
 fn converted(text: &str) -> Converted {
-    convert(text, "pets", &[], None).unwrap()
+    convert(text, "pets", &[], None, |_| true).unwrap()
 }
 
 /// The rows of a document with one operation, `POST /x`, with this content.

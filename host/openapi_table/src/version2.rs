@@ -92,9 +92,10 @@ fn upgrade(operation: &mut Map<String, Value>, parameters: Vec<Value>, consumes:
     for response in operation.get_mut("responses").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut)
     {
         if let Some(response) = response.as_object_mut()
-            && response.contains_key("schema")
+            && let Some(schema) = response.remove("schema")
         {
-            let content: Map<String, Value> = produces.iter().map(|name| (name.clone(), json!({}))).collect();
+            let content: Map<String, Value> =
+                produces.iter().map(|name| (name.clone(), json!({"schema": schema}))).collect();
             response.insert("content".to_owned(), Value::Object(content));
         }
     }

@@ -4,6 +4,9 @@ use std::fmt::Write;
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use contract::words::{nearest, shortened};
 use shape::Unmatched;
 
@@ -61,11 +64,11 @@ fn push_string(value: &mut String, text: &str) {
 }
 
 /// A path that led nowhere, and the path with the nearest member, as the header has them.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnmatchedField {
     /// The path.
     pub path: String,
-    /// The path with the nearest member.
+    /// The path with the nearest member; null if none is similar.
     pub nearest: Option<String>,
 }
 

@@ -221,7 +221,7 @@ impl Triggers {
                     trace: Trace::default(),
                     recording: &recording,
                 };
-                run_to_result(self.services(), &call).await
+                run_to_result(self.services(), &call).await.map(|answer| answer.document)
             }
         };
         let failed = result.map_err(|error| {

@@ -5,14 +5,12 @@
 //!
 //! # Layout
 //! - here: which operations have a schema, and the comparison
-//! - [`derive`](self::derive): a schema in the few words of the gateway, from a specification or a
-//!   sample
+//! - [`derive`](self::derive): a schema from samples. The crate `openapi_table` makes those of
+//!   specifications, as for `connectors new --from-openapi`
 //! - [`samples`]: the recorded answers
-//! - [`shared`]: the file, in which operations share parts
 
 mod derive;
 mod samples;
-mod shared;
 
 use std::fs;
 use std::io::Write;
@@ -20,10 +18,12 @@ use std::path::PathBuf;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
+use openapi_table::answer_file;
+use openapi_table::answer_schema::{Detail, Reader};
 use serde_json::{Map, Value, json};
 use support::module;
 
-use self::derive::{Detail, agree, of_schema, of_values};
+use self::derive::{agree, of_values};
 pub(crate) use self::samples::Samples;
 use crate::answers;
 use crate::check::violations;
@@ -36,9 +36,6 @@ const HEAD: [&str; 5] = ["connector", "operations", "with a schema", "schemas of
 /// The most that the module of a connector may grow by.
 const MAX_BYTES: usize = 20 << 10;
 
-/// Members of three levels, with the sentences that are not too long.
-const DETAIL: Detail = Detail { levels: 3, described: 4, sentence: 160 };
-
 /// Checks the files of all connectors, or writes them, and returns what is wrong, each as a
 /// sentence.
 pub(crate) fn wrong(connectors: &[Connector], description: &Value, samples: &Samples) -> Vec<String> {
@@ -49,7 +46,7 @@ pub(crate) fn wrong(connectors: &[Connector], description: &Value, samples: &Sam
         let file = file(&connector.id);
         let present = fs::read_to_string(&file).ok();
         let schemas = made(connector, description, samples);
-        let expected = (!schemas.is_empty()).then(|| shared::text(&schemas));
+        let expected = (!schemas.is_empty()).then(|| answer_file::text(&schemas));
         if is_update {
             match &expected {
                 Some(text) => fs::write(&file, text).unwrap(),
@@ -106,9 +103,9 @@ fn named<'a>(connector: &Connector, path: &str, description: &'a Value) -> (Stri
 fn schema(method: &Method, example: &Value, samples: &Samples) -> Option<Value> {
     let recorded = samples.of(method);
     let mut schema = match &method.answer {
-        Answer::Schema(schema) => of_schema(schema, DETAIL)?,
-        Answer::Sample(sample) => of_values([sample].into_iter().chain(recorded.iter().copied()), DETAIL)?,
-        Answer::Empty if !recorded.is_empty() => of_values(recorded.iter().copied(), DETAIL)?,
+        Answer::Schema(schema) => Reader::new(schema).read(schema, Detail::FULL)?,
+        Answer::Sample(sample) => of_values([sample].into_iter().chain(recorded.iter().copied()), Detail::FULL)?,
+        Answer::Empty if !recorded.is_empty() => of_values(recorded.iter().copied(), Detail::FULL)?,
         Answer::Empty | Answer::File => return None,
     };
     // The document may describe an item of the list that the service returns.
@@ -116,7 +113,7 @@ fn schema(method: &Method, example: &Value, samples: &Samples) -> Option<Value> 
         schema = json!({"type": "array", "items": schema});
     }
     let fits = recorded.into_iter().chain([example]).all(|value| agree(&mut schema, value));
-    (fits && parts(&schema) > 1).then_some(schema)
+    (fits && answer_file::says_members(&schema)).then_some(schema)
 }
 
 /// The number of schemas in a schema.

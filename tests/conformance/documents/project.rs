@@ -149,7 +149,12 @@ fn packed(home: &Home, workspace: &Path, identifier: &str) -> Vec<u8> {
     let core =
         module::built_for_authors().join("wasm/wasm32-unknown-unknown/connector").join(format!("{identifier}.wasm"));
     let component: PathBuf = workspace.join(format!("{identifier}.wasm"));
-    home.run_ok(&["connectors", "pack", core.to_str().unwrap(), "--output", component.to_str().unwrap()]);
+    let mut pack = vec!["connectors", "pack", core.to_str().unwrap(), "--output", component.to_str().unwrap()];
+    let schemas = workspace.join("projects").join(identifier).join("answer_schemas.json");
+    if schemas.exists() {
+        pack.extend(["--answer-schemas", schemas.to_str().unwrap()]);
+    }
+    home.run_ok(&pack);
     fs::read(component).unwrap()
 }
 

@@ -8,6 +8,7 @@ use support::multipart::Part;
 use support::{Reply, Setup, Upstream, module};
 
 use super::Project;
+use crate::mcp::Agent;
 
 /// A service with an operation of each kind, in YAML.
 const PETS: &str = r##"
@@ -42,6 +43,12 @@ paths:
       parameters:
         - $ref: "#/components/parameters/limit"
         - { name: kind, in: query, explode: true, schema: { type: array, items: { type: string, enum: [cat, dog] } } }
+      responses:
+        "200":
+          description: The pets
+          content:
+            application/json:
+              schema: { type: object, properties: { items: { type: array, items: { $ref: "#/components/schemas/Pet" } } } }
     post:
       operationId: createPet
       summary: Create a pet
@@ -94,7 +101,15 @@ fn a_project_from_an_openapi_document_sends_the_requests_that_it_describes() {
     for path in ["/pets", "/pets/1", "/pets/1/papers"] {
         service.reply(path, Reply::json(json!({"done": true})));
     }
-    let gateway = Setup::new().module("pets", module).upstream("pets", "api", &service.url()).start();
+    let setup = Setup::new().module("pets", module).upstream("pets", "api", &service.url());
+    let gateway = setup.config("[mcp]\ndirect_tools = 0").start();
+    let agent = Agent::new(&gateway.client(), "/mcp");
+    let described = agent.text("describe_operations", json!({"names": ["pets/list_pets"]}));
+    let described: Value = serde_json::from_str(&described).unwrap();
+    let pet = |owner: Value, parent: Value| json!({"id": "string", "name": "string", "kind": "string", "tags": ["string"], "owner": owner, "parent": parent});
+    let parent = pet(json!("object"), json!("object"));
+    let pet = pet(json!({"email": "string", "home.phone": "string"}), parent);
+    assert_eq!(described[0]["answer"], json!({"items": [pet]}), "{described}");
     gateway.call("pets/list_pets", json!({"page_size": 5, "kind": ["cat", "dog"]})).ok();
     let pet = json!({"name": "Tom", "kind": "cat", "owner": {"email": "ada@example.com", "home.phone": "1"}});
     gateway.call("pets/create_pet", pet.clone()).ok();

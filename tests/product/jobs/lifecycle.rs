@@ -10,6 +10,7 @@ use crate::integrations::{connect, email, gateway, on_each_store};
 
 on_each_store!(
     a_job_answers_at_once_and_has_what_waiting_would_have_answered,
+    the_record_of_a_job_names_the_fields_that_lead_nowhere,
     the_record_of_a_job_follows_its_life,
     a_job_that_fails_has_the_problem_of_the_operation,
     a_cancelled_job_sends_nothing_more_and_has_failed,
@@ -44,6 +45,24 @@ fn a_job_answers_at_once_and_has_what_waiting_would_have_answered(store: &Store)
             // As text, because numbers keep their form.
             assert!(record.contains(&format!("\"result\":{answer}")), "{record} has not {answer}");
         }
+    }
+}
+
+fn the_record_of_a_job_names_the_fields_that_lead_nowhere(store: &Store) {
+    let service = Upstream::start();
+    service.reply("/doc", Reply::json(json!({"items": [{"name": "x"}]})));
+    let gateway = setup(store, &service).start();
+    let client = gateway.client();
+    for (fields, expected) in [
+        (
+            json!(["items.nmae", "zzz"]),
+            json!([{"path": "items.nmae", "nearest": "items.name"}, {"path": "zzz", "nearest": null}]),
+        ),
+        (json!(["items.name"]), json!(null)),
+    ] {
+        let id = begin(&client, "fetch", json!({"path": "/doc", "response_fields": fields}));
+        let ended = wait(&client, &id, "succeeded");
+        assert_eq!(ended["response_fields_unmatched"], expected, "{ended}");
     }
 }
 

@@ -32,14 +32,14 @@ const STATELESS: &str = "2026-07-28";
 const WITH_INITIALIZE: &str = "2025-11-25";
 
 /// A client of the newest revision.
-struct Agent {
+pub(crate) struct Agent {
     client: Client,
     path: String,
     capabilities: Value,
 }
 
 impl Agent {
-    fn new(client: &Client, path: &str) -> Self {
+    pub(crate) fn new(client: &Client, path: &str) -> Self {
         Self { client: client.clone(), path: path.to_owned(), capabilities: json!({}) }
     }
 
@@ -95,7 +95,7 @@ impl Agent {
 
     /// The text of a result that is no error.
     #[track_caller]
-    fn text(&self, tool: &str, arguments: Value) -> String {
+    pub(crate) fn text(&self, tool: &str, arguments: Value) -> String {
         let result = result(&self.call(tool, arguments));
         assert_eq!(result.get("isError"), None, "{result}");
         text_of(&result)

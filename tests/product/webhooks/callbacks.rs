@@ -31,7 +31,8 @@ const PRIVATE: &str = "allow_private_network = true";
 
 #[track_caller]
 fn begin(client: &Client, urls: &Value) -> String {
-    let begun = client.call("account/collect", json!({"path": "/", "callback_urls": urls})).ok();
+    let body = json!({"path": "/", "callback_urls": urls, "response_fields": ["zzz"]});
+    let begun = client.call("account/collect", body).ok();
     begun["job_id"].as_str().unwrap().to_owned()
 }
 
@@ -54,6 +55,7 @@ fn the_end_of_a_job_is_told_to_each_url_with_its_record(store: &Store) {
     let mut record = wait_for_callbacks(&client, &job, "delivered");
     let callbacks = record.as_object_mut().unwrap().remove("callbacks").unwrap();
     assert_eq!((&record["job_id"], &record["status"]), (&json!(job), &json!("succeeded")));
+    assert_eq!(record["response_fields_unmatched"][0]["path"], "zzz", "{record}");
     for (index, url) in urls.iter().enumerate() {
         let callback = &callbacks[index];
         assert_eq!((&callback["url"], callback["attempts"].as_array().unwrap().len()), (&json!(url), 1));

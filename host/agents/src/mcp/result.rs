@@ -100,11 +100,11 @@ pub(super) fn error(revision: Revision, text: &str) -> String {
     complete(revision, &json!({"type": "text", "text": text}), true)
 }
 
-/// A result of JSON text, cut at the limit of the operator.
-fn of_json(gateway: &Gateway, revision: Revision, document: &str, form: &Form) -> String {
+/// A result of JSON text, cut at the limit of the operator, and of a note about it.
+fn of_json(gateway: &Gateway, revision: Revision, document: &str, form: &Form, note: Option<&str>) -> String {
     let mut beginning = Beginning::new(gateway.config.mcp.max_result_bytes, true);
     beginning.push(document.as_bytes());
-    of_beginning(revision, beginning, form, None)
+    of_beginning(revision, beginning, form, note)
 }
 
 /// A result of text, of its structured form if there is one, and of a note about it.
@@ -128,7 +128,12 @@ pub(super) fn of_job(gateway: &Gateway, revision: Revision, record: &str, form: 
     let members = json_text::members(record).ok()?;
     let member = |name: &str| members.iter().find(|(member, _)| member == name).map(|(_, raw)| raw.get());
     match member("status")? {
-        "\"succeeded\"" => Some(of_json(gateway, revision, member("result")?, form)),
+        "\"succeeded\"" => {
+            let unmatched: Option<Vec<UnmatchedField>> =
+                member("response_fields_unmatched").and_then(|raw| serde_json::from_str(raw).ok());
+            let note = unmatched_in_words(&unmatched.unwrap_or_default());
+            Some(of_json(gateway, revision, member("result")?, form, note.as_deref()))
+        }
         "\"failed\"" => {
             let document: Value = serde_json::from_str(member("error")?).ok()?;
             Some(error(revision, &in_words(&document, None)))

@@ -21,8 +21,10 @@ pub(crate) use self::template::AuthKind;
 
 use self::template::Template;
 use crate::language::Language;
+use crate::module_file;
 use crate::node;
 use crate::output::remark;
+use crate::project::ANSWER_SCHEMAS;
 use crate::shell;
 
 /// The options of `connectors new`.
@@ -171,9 +173,10 @@ fn write(arguments: &NewArguments) -> Result<Created, NewError> {
         let text = fs::read_to_string(path).map_err(failed(path))?;
         let failed = |source| NewError::Openapi { path: path.clone(), source };
         let auth = arguments.auth.map(AuthKind::table_auth);
-        let converted = openapi_table::convert(files::without_mark(&text), identifier, &arguments.operations, auth)
-            .map_err(failed)?;
+        let (text, fits) = (files::without_mark(&text), module_file::has_room_for);
+        let converted = openapi_table::convert(text, identifier, &arguments.operations, auth, fits).map_err(failed)?;
         files = template.files_with_table(openapi, identifier, &converted);
+        files.extend(converted.answer_schemas.map(|text| (ANSWER_SCHEMAS, text)));
         title = converted.title;
         (left_out, assumed) = (converted.left_out, converted.assumed);
     }

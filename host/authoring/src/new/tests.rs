@@ -128,6 +128,34 @@ fn a_title_with_quotes_and_backslashes_makes_a_manifest_that_cargo_reads() {
 }
 
 #[test]
+fn a_project_has_the_schemas_of_answers_that_a_module_has_room_for() {
+    let outside = tempfile::tempdir().unwrap();
+    // Digits of a generator do not compress to less than their information.
+    let mut state = 1_u64;
+    let mut digits = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        format!("{state:020}")
+    };
+    for (count, is_described) in [(1, true), (2000, false)] {
+        let mut member = || serde_json::json!({"type": "string", "description": digits() + &digits()});
+        let members: serde_json::Map<_, _> = (0..count).map(|number| (format!("m{number}"), member())).collect();
+        let answer = serde_json::json!({"content": {"application/json": {"schema": {"properties": members}}}});
+        let openapi = serde_json::json!({
+            "openapi": "3.0.3", "info": {"title": "Pets", "version": "1"}, "servers": [{"url": "https://pets.example.com"}],
+            "paths": {"/pets": {"get": {"responses": {"200": answer}}}},
+        });
+        let document = outside.path().join("pets.json");
+        fs::write(&document, openapi.to_string()).unwrap();
+        let folder = outside.path().join(count.to_string());
+        let new = NewArguments { from_openapi: Some(document), ..arguments("pets", folder.clone()) };
+        let left_out = write(&new).unwrap().left_out;
+        let file = read(&folder, "answer_schemas.json");
+        assert!(file.contains("get_pets") && file.contains("description") == is_described, "{file}");
+        assert_eq!(left_out.is_empty(), is_described, "{left_out:?}");
+    }
+}
+
+#[test]
 fn a_project_in_the_folder_of_a_workspace_is_its_member() {
     let workspace = tempfile::tempdir().unwrap();
     let root = "[workspace]\nmembers = [\"connectors/*\"]\nexclude = [\"connectors/old\"]\n\

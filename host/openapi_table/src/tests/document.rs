@@ -89,7 +89,7 @@ fn the_security_scheme_of_the_operations_is_taken() {
     let query = json!({"key": {"type": "apiKey", "in": "query", "name": "appid"}});
     assert!(converted(&with(query, json!([{"key": []}]))).table.contains("KeyPlacement::Query(\"appid\")"));
     let document = with(all, json!([{"bearer": []}, {"oauth": []}]));
-    let wanted = |auth| convert(&document, "pets", &[], Some(auth)).unwrap().table;
+    let wanted = |auth| convert(&document, "pets", &[], Some(auth), |_| true).unwrap().table;
     assert!(wanted(Auth::ApiKey).contains("Bearer") && wanted(Auth::None).contains("auth Auth::None;"));
 }
 
@@ -133,7 +133,7 @@ fn a_server_without_tls_is_assumed_to_have_it_if_requests_carry_a_credential() {
 
 #[test]
 fn a_document_without_a_security_scheme_makes_the_author_choose() {
-    let assumed = |text: &str, auth| convert(text, "pets", &[], auth).unwrap().assumed;
+    let assumed = |text: &str, auth| convert(text, "pets", &[], auth, |_| true).unwrap().assumed;
     let silent = document(&json!({"/x": {"get": {}}}));
     let lines = assumed(&silent, None);
     assert!(lines.len() == 1 && lines[0].contains("users need no account"), "{lines:?}");
@@ -217,7 +217,7 @@ fn a_text_that_is_no_openapi_document_is_refused_in_a_sentence() {
         ("{\"openapi\": \"3.0.0\"}", "no operation"),
         ("a: [", "neither JSON nor YAML"),
     ] {
-        let error = convert(text, "pets", &[], None).unwrap_err().to_string();
+        let error = convert(text, "pets", &[], None, |_| true).unwrap_err().to_string();
         assert!(error.contains(words), "{words} in {error}");
     }
 }

@@ -144,13 +144,12 @@ impl Jobs<'_> {
         let (id, by) = (id.to_owned(), Acting::current());
         self.0
             .write(Durability::PowerLoss, move |connection| {
-                let (status, value) =
-                    if ended.succeeded { ("succeeded", JobValue::Result) } else { ("failed", JobValue::Error) };
+                let status = if ended.succeeded { JobStatus::Succeeded } else { JobStatus::Failed };
                 let written: Option<(String, String, String)> = connection.optional(
                 "UPDATE jobs SET status = $1, finished_at = $2, expires_at = $3, fence = fence + 1, leased_until = NULL
                  WHERE id = $4 AND fence = $5 AND status IN ('pending', 'running')
                  RETURNING tenant, connector, operation",
-                values![status, ended.finished_at, ended.expires_at, &id, fence],
+                values![status.name(), ended.finished_at, ended.expires_at, &id, fence],
             )?;
                 let Some((tenant, connector, operation)) = written else { return Ok(false) };
                 if ended.cancelled {
@@ -161,7 +160,9 @@ impl Jobs<'_> {
                 for value in [JobValue::Input, JobValue::Progress] {
                     connection.execute("DELETE FROM job_values WHERE id = $1", values![value.row(&id)])?;
                 }
-                put_job_value(connection, &id, value, &ended.value)?;
+                for (value, sealed) in &ended.values {
+                    put_job_value(connection, &id, *value, sealed)?;
+                }
                 webhooks::insert_deliveries(connection, &ended.deliveries)?;
                 Ok(true)
             })

@@ -67,8 +67,9 @@ async fn status(store: &Store, tenant: &str, id: &str) -> JobStatus {
 
 async fn ended(store: &Store, succeeded: bool, kept_for: Duration) -> Ended {
     let finished_at = store.database.now().await.unwrap();
-    let value = Sealed { key_id: "dk_1".into(), bytes: vec![7] };
-    Ended { succeeded, cancelled: false, value, finished_at, expires_at: finished_at + kept_for, deliveries: vec![] }
+    let value = if succeeded { JobValue::Result } else { JobValue::Error };
+    let values = vec![(value, Sealed { key_id: "dk_1".into(), bytes: vec![7] })];
+    Ended { succeeded, cancelled: false, values, finished_at, expires_at: finished_at + kept_for, deliveries: vec![] }
 }
 
 async fn a_job_comes_back_as_it_was_added(site: Site) {

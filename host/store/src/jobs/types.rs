@@ -60,6 +60,8 @@ named! {
         Progress = "progress",
         /// The answer of the operation.
         Result = "result",
+        /// The paths of `response_fields` that led nowhere in the answer.
+        Unmatched = "unmatched",
         /// The reason why there is no result.
         Error = "error",
     }
@@ -153,8 +155,9 @@ pub struct Ended {
     pub succeeded: bool,
     /// `true` if a caller or an operator has cancelled the job.
     pub cancelled: bool,
-    /// The sealed [`JobValue::Result`] or [`JobValue::Error`].
-    pub value: Sealed,
+    /// The sealed [`JobValue::Result`], perhaps with [`JobValue::Unmatched`], or
+    /// [`JobValue::Error`].
+    pub values: Vec<(JobValue, Sealed)>,
     /// Time of the end.
     pub finished_at: DatabaseTime,
     /// Time from which the job is deleted.
