@@ -1,13 +1,13 @@
 // Connects accounts on the page for end users: without JavaScript, by the keyboard, in light and dark and on a narrow screen.
 //
-// The arguments are the browser, the gateway's address, the provider's address, the link, a link that has expired, and the key of the user.
-// The program prints what it saw as JSON.
+// The arguments are the browser, the gateway's address, the provider's address, the link, a link to an account with further ways to connect
+// it, a link that has expired, and the key of the user. The program prints what it saw as JSON.
 
 import { chromium } from "playwright-core";
-import { axe, LOOKS } from "./looks.mjs";
+import { inEveryLook, nothingLookedAt, tabTo } from "./looks.mjs";
 
-const [executablePath, address, provider, link, expired, key] = process.argv.slice(2);
-const seen = { elsewhere: [], errors: [], violations: [], checked: 0, measured: 0, wide: [], pages: {} };
+const [executablePath, address, provider, link, further, expired, key] = process.argv.slice(2);
+const seen = { ...nothingLookedAt(), elsewhere: [], errors: [], pages: {} };
 
 const browser = await chromium.launch({
   executablePath,
@@ -36,44 +36,17 @@ async function person(javaScriptEnabled) {
   return page;
 }
 
-/** Looks for violations of accessibility in all looks of the page, and for parts that are wider than the screen. */
-async function check(page, name) {
-  for (const { colorScheme, width } of LOOKS) {
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize({ width, height: 800 });
-    await page.evaluate(axe);
-    // axe leaves out the size of targets, unless it is asked for.
-    const rules = { "target-size": { enabled: true } };
-    const found = await page.evaluate((rules) => axe.run(document, { rules, resultTypes: ["violations"] }), rules);
-    seen.measured += await page.evaluate(
-      async (rules) => {
-        const { passes, inapplicable } = await axe.run(document, { rules, runOnly: { type: "rule", values: ["target-size"] } });
-        return passes.length + inapplicable.length;
-      },
-      rules,
-    );
-    seen.violations.push(...found.violations.map(({ id, nodes }) => `${name}, ${colorScheme}, ${width}: ${id} ${nodes[0].html}`));
-    if (await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)) seen.wide.push(`${name}, ${width}`);
-    seen.checked += 1;
-  }
-  await page.emulateMedia({ colorScheme: "light" });
-  await page.setViewportSize({ width: 1280, height: 800 });
-}
-
 // Ann has JavaScript, so that axe can run. The page has none.
 const ann = await person(true);
 await ann.goto(link);
-await check(ann, "open");
+await inEveryLook(ann, "open", seen);
 seen.logo = await ann.locator("img.logo").evaluate((image) => image.naturalWidth > 0);
 await ann.getByText("The application may").first().click();
-await check(ann, "details");
+await inEveryLook(ann, "details", seen);
 
 // By the keyboard alone: the first button connects, and the provider's button allows.
 await ann.goto(link);
-for (let steps = 0; steps < 20; steps += 1) {
-  await ann.keyboard.press("Tab");
-  if (await ann.evaluate(() => document.activeElement?.tagName === "BUTTON")) break;
-}
+await tabTo(ann, ann.getByRole("button", { name: /^Connect/ }).first(), seen);
 await ann.keyboard.press("Enter");
 await ann.waitForURL(`${provider}/**`);
 await ann.getByRole("button", { name: "Allow" }).focus();
@@ -86,19 +59,40 @@ await ann.getByRole("button", { name: /^Connect/ }).first().click();
 await ann.getByRole("button", { name: "Deny" }).click();
 await ann.waitForURL(/error=access_denied/);
 seen.pages.declined = await ann.innerText("main");
-await check(ann, "declined");
+await inEveryLook(ann, "declined", seen);
 await ann.getByRole("button", { name: /^Connect/ }).first().click();
 await ann.getByRole("button", { name: "Allow" }).click();
 await ann.waitForURL(link);
+
+// The other ways to connect an account have forms, and one of them leads to a code. Ann uses the keyboard alone.
+await ann.goto(further);
+for (const summary of await ann.locator("summary").all()) {
+  await tabTo(ann, summary, seen);
+  await ann.keyboard.press("Enter");
+}
+await inEveryLook(ann, "ways", seen);
+await ann.goto(further);
+await tabTo(ann, ann.getByText("With a code, on this or another device"), seen);
+await ann.keyboard.press("Enter");
+await tabTo(ann, ann.locator("form", { has: ann.locator('[value="oauth2_device_code"]') }).getByRole("button"), seen);
+await ann.keyboard.press("Enter");
+await ann.locator("h1", { hasText: "Enter this code at the service" }).waitFor();
+seen.pages.code = await ann.innerText("main");
+await inEveryLook(ann, "code", seen);
+await tabTo(ann, ann.getByRole("link", { name: `${provider}/activate` }), seen);
+await tabTo(ann, ann.getByRole("link", { name: "I have entered the code" }), seen);
+await ann.keyboard.press("Enter");
+await ann.locator("h1", { hasText: "Connect your accounts" }).waitFor();
+await ann.goto(link);
 
 // Another browser with the same link.
 const bob = await person(true);
 seen.other = (await bob.goto(link)).status();
 seen.pages.other = await bob.innerText("main");
-await check(bob, "another browser");
+await inEveryLook(bob, "another browser", seen);
 seen.expired = (await bob.goto(expired)).status();
 seen.pages.expired = await bob.innerText("main");
-await check(bob, "expired");
+await inEveryLook(bob, "expired", seen);
 
 // A key that the service refuses, and one that it takes.
 await ann.getByLabel("API key").fill("another-key-of-the-user");
@@ -110,7 +104,7 @@ await ann.getByLabel("API key").fill(key);
 await ann.getByRole("button", { name: /^Connect/ }).click();
 await ann.waitForURL(link);
 seen.pages.complete = await ann.innerText("main");
-await check(ann, "complete");
+await inEveryLook(ann, "complete", seen);
 await ann.getByRole("button", { name: "Done" }).click();
 await ann.waitForURL(/status=success/);
 seen.end = ann.url();

@@ -5,7 +5,8 @@
 
 import { createServer, request } from "node:http";
 import { chromium } from "playwright-core";
-import { check, confirm, nothingSeen, openScreen, OPTIONS, person, settled, signIn, tabTo } from "./console_person.mjs";
+import { check, confirm, nothingSeen, openScreen, OPTIONS, person, settled, signIn } from "./console_person.mjs";
+import { tabTo } from "./looks.mjs";
 
 const [executablePath, address, key, idsText, hostile, module, more] = process.argv.slice(2);
 const ids = JSON.parse(idsText);

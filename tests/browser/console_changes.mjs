@@ -4,7 +4,8 @@
 // of things to change as JSON, and a file. The program prints what it saw as JSON.
 
 import { chromium } from "playwright-core";
-import { check, confirm, nothingSeen, openScreen, OPTIONS, person, settled, signIn, tabTo } from "./console_person.mjs";
+import { check, confirm, nothingSeen, openScreen, OPTIONS, person, settled, signIn } from "./console_person.mjs";
+import { tabTo } from "./looks.mjs";
 
 const [executablePath, address, key, hostile, userKey, idsText, file] = process.argv.slice(2);
 const ids = JSON.parse(idsText);

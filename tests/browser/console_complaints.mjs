@@ -6,7 +6,8 @@
 
 import { mkdirSync } from "node:fs";
 import { chromium } from "playwright-core";
-import { check, nothingSeen, OPTIONS, person, settled, signIn, tabTo } from "./console_person.mjs";
+import { check, nothingSeen, OPTIONS, person, settled, signIn } from "./console_person.mjs";
+import { tabTo } from "./looks.mjs";
 
 const [executablePath, address, key, waysText, pictures] = process.argv.slice(2);
 const seen = { ...nothingSeen(), ways: {}, found: {}, refreshes: [] };
@@ -56,6 +57,7 @@ for (const { name, steps, reason } of JSON.parse(waysText)) {
 const names = [
   ["acme", "Tenant acme", "OAuth clients"],
   ["mail", "Connector mail", "Operations"],
+  ["fay", "User fay", "Links to connect accounts, the one that expires last first"],
   ["nobody-goes-by-this", "Find nobody-goes-by-this", "Nothing here has this name."],
   ["plain", "Find plain", "Several things have this name."],
 ];

@@ -1,6 +1,6 @@
 // An operator's browser: it reaches the gateway alone, notes every fault of the page, and uses the keyboard.
 
-import { axe, LOOKS } from "./looks.mjs";
+import { checkWidth, inEveryLook, nothingLookedAt, tabTo } from "./looks.mjs";
 
 /** A browser that may reach one origin, and `others`. What it sees is noted in `seen`. */
 export async function person(browser, origin, seen, others = []) {
@@ -40,19 +40,10 @@ export async function check(page, name, seen) {
   // Texts of others are text nodes. An element of theirs would be one that the console never makes.
   const foreign = await page.evaluate(() => [...document.querySelectorAll("img, iframe, object, embed, b, i, body script, [onerror], [onclick]")].map((one) => one.outerHTML));
   seen.elements.push(...foreign.map((html) => `${name}: ${html}`));
-  for (const { colorScheme, width } of LOOKS) {
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    await page.setViewportSize({ width, height: 900 });
-    await page.evaluate(axe);
-    const rules = { "target-size": { enabled: true } };
-    const found = await page.evaluate((rules) => axe.run(document, { rules, resultTypes: ["violations"] }), rules);
-    seen.violations.push(...found.violations.map(({ id, nodes }) => `${name}, ${colorScheme}, ${width}: ${id} ${nodes[0].html}`));
-    await checkWidth(page, name, seen);
+  await inEveryLook(page, name, seen, async (width) => {
     // The head leaves the screen to what the page is about.
     if (await page.evaluate(() => document.querySelector("header")?.offsetHeight > 120)) seen.wide.push(`the head of ${name}, ${width}`);
-    seen.checked += 1;
-  }
-  await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+  });
   for (const width of [...WIDTHS, 1280]) {
     await page.setViewportSize({ width, height: 900 });
     await checkWidth(page, name, seen);
@@ -61,23 +52,6 @@ export async function check(page, name, seen) {
 
 /** Widths at which a list is a table on a screen that has hardly room for it. */
 const WIDTHS = [961, 1024, 1152];
-
-/** Notes a page that is wider than the screen. */
-async function checkWidth(page, name, seen) {
-  const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
-  if (content > screen) seen.wide.push(`${name}, ${screen}: ${content}`);
-}
-
-/** Moves the focus to an element by the keyboard alone, forwards or backwards. */
-export async function tabTo(page, target, seen, key = "Tab") {
-  const element = await target.elementHandle();
-  for (let steps = 0; steps < 300; steps += 1) {
-    if (await page.evaluate((element) => document.activeElement === element, element)) return;
-    await page.keyboard.press(key);
-  }
-  seen.unreached.push(await element.evaluate((element) => element.outerHTML));
-  await target.focus();
-}
 
 /** Opens a screen of the menu by the keyboard. The focus is then on its heading. */
 export async function openScreen(page, name, seen) {
@@ -92,7 +66,7 @@ export async function openScreen(page, name, seen) {
 }
 
 /** What a page starts with: nothing was seen. */
-export const nothingSeen = () => ({ pages: {}, places: [], violations: [], wide: [], errors: [], policy: [], elements: [], elsewhere: [], unreached: [], urls: [], checked: 0 });
+export const nothingSeen = () => ({ ...nothingLookedAt(), pages: {}, places: [], errors: [], policy: [], elements: [], elsewhere: [], urls: [] });
 
 /** The options of the browser. */
 export const OPTIONS = [

@@ -1,8 +1,9 @@
-// Uses the API page in a browser: searches an operation and tries a call with a key.
+// Uses the API page in a browser: comes from the page at the root by the keyboard, searches an operation and tries a call with a key.
 //
 // The arguments are the browser, the gateway's address, the key, and the file for a picture. The program prints what it saw as JSON.
 
 import { chromium } from "playwright-core";
+import { inEveryLook, nothingLookedAt, tabTo } from "./looks.mjs";
 import { take } from "./pictures.mjs";
 
 const [executablePath, address, key, picture] = process.argv.slice(2);
@@ -18,7 +19,7 @@ const context = await browser.newContext({ viewport: { width: 1280, height: 800 
 const page = await context.newPage();
 page.setDefaultTimeout(120_000);
 
-const seen = { elsewhere: [], errors: [], urls: [], calls: [] };
+const seen = { ...nothingLookedAt(), elsewhere: [], errors: [], urls: [], calls: [] };
 // The network is off: only the gateway can be reached.
 await context.route("**/*", (route) => {
   const url = route.request().url();
@@ -37,7 +38,12 @@ page.on("response", (response) => {
   if (response.request().method() === "POST") seen.calls.push({ url: response.url(), status: response.status() });
 });
 
-await page.goto(`${address}/docs`);
+await page.goto(`${address}/`);
+await inEveryLook(page, "root", seen);
+await tabTo(page, page.getByRole("link", { name: "Console" }), seen);
+await tabTo(page, page.getByRole("link", { name: "API" }), seen, "Shift+Tab");
+await page.keyboard.press("Enter");
+await page.waitForURL(`${address}/docs`);
 await page.getByRole("heading", { name: "Connector Gateway" }).first().waitFor();
 seen.sections = await page.locator("aside, nav").first().innerText();
 

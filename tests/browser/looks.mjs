@@ -1,10 +1,10 @@
-// The looks in which a page is checked, and the program that checks it.
+// How each page is looked at: with axe in light and dark, wide and on a small screen, and by the keyboard alone.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 /** Light and dark, wide and on a small screen. */
-export const LOOKS = [
+const LOOKS = [
   { colorScheme: "light", width: 1280 },
   { colorScheme: "dark", width: 1280 },
   { colorScheme: "light", width: 320 },
@@ -12,4 +12,48 @@ export const LOOKS = [
 ];
 
 /** The source of axe, which finds what people with a disability could not use. */
-export const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What the looks at pages note: nothing was seen. */
+export const nothingLookedAt = () => ({ violations: [], wide: [], unreached: [], checked: 0 });
+
+/** Notes what axe finds in each look of a page, and parts that are wider than the screen. `further` looks for more in each of them. */
+export async function inEveryLook(page, name, seen, further = () => {}) {
+  await page.evaluate(axe);
+  for (const { colorScheme, width } of LOOKS) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 900 });
+    const faults = await page.evaluate(violations);
+    seen.violations.push(...faults.map((fault) => `${name}, ${colorScheme}, ${width}: ${fault}`));
+    await checkWidth(page, name, seen);
+    await further(width);
+    seen.checked += 1;
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+/** Runs in the browser. axe leaves out the size of targets, unless it is asked for. */
+async function violations() {
+  const { violations, ...others } = await axe.run(document, { rules: { "target-size": { enabled: true } }, resultTypes: ["violations"] });
+  const rules = [violations, others.passes, others.incomplete, others.inapplicable].flat().map(({ id }) => id);
+  const faults = violations.map(({ id, nodes }) => `${id} ${nodes[0].html}`);
+  return rules.includes("target-size") ? faults : [...faults, "the size of targets was not looked at"];
+}
+
+/** Notes a page that is wider than the screen. */
+export async function checkWidth(page, name, seen) {
+  const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+  if (content > screen) seen.wide.push(`${name}, ${screen}: ${content}`);
+}
+
+/** Moves the focus to an element by the keyboard alone, forwards or backwards. */
+export async function tabTo(page, target, seen, key = "Tab") {
+  const element = await target.elementHandle();
+  for (let steps = 0; steps < 300; steps += 1) {
+    if (await page.evaluate((element) => document.activeElement === element, element)) return;
+    await page.keyboard.press(key);
+  }
+  seen.unreached.push(await element.evaluate((element) => element.outerHTML));
+  await target.focus();
+}

@@ -12,5 +12,7 @@ mod spool;
 
 /// The lists of the operator, for commands.
 pub mod operator_lists {
-    pub use crate::admin::{AnyIntegrations, AnyJobs, AnyTriggers, AnyWebhooks, Audit, Calls, HookRequests, Usage};
+    pub use crate::admin::{
+        AnyConnectLinks, AnyIntegrations, AnyJobs, AnyTriggers, AnyWebhooks, Audit, Calls, HookRequests, Usage,
+    };
 }

@@ -126,7 +126,7 @@ pub use self::budgets::{Budget, Exchange, PERIODS_OF_TURN, Share, ShareReport, S
 pub use self::calls::{CallFilter, CallPlace, RecordedCall};
 pub use self::changes::{Change, NewChange, Swap};
 pub use self::confirmations::ConfirmationHash;
-pub use self::connect_links::{ConnectLink, LinkEnd, LinkHash, NewConnectLink, new_link_id};
+pub use self::connect_links::{ConnectLink, ConnectLinkFilter, LinkEnd, LinkHash, NewConnectLink, new_link_id};
 pub use self::console_sessions::{ConsoleSession, SessionHash, SessionHolder, SessionPerson};
 pub use self::gateways::{ConnectorAtGateway, GatewayBeat, GatewayRow, new_gateway_id};
 pub use self::grants::{GrantChange, GrantSwap};

@@ -61,6 +61,7 @@ pub(crate) static TABLES: Tables = tables! {
     "0033_agent_triggers",
     "0034_people",
     "0035_backlog",
+    "0036_links_of_people",
 };
 
 #[cfg(test)]

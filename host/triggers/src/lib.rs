@@ -221,6 +221,8 @@ pub struct Triggers {
     parts: Parts,
     /// Notified when a subscription may be due.
     due: Notify,
+    /// Notified when a step has ended, so that a reader is free.
+    freed: Notify,
     /// Notified when events were stored here.
     stored: Notify,
     /// Requests of services that wait to be written.
@@ -235,6 +237,7 @@ impl Triggers {
         Self {
             parts,
             due: Notify::new(),
+            freed: Notify::new(),
             stored: Notify::new(),
             requests: Mutex::default(),
             stopping: CancellationToken::new(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{TriggerError, Triggers};
 use store::Subscription;
@@ -37,18 +37,27 @@ impl Triggers {
         let mut is_failing = false;
         let mut swept = Instant::now();
         let mut is_told = false;
+        let mut next_turn = Instant::now() + TICK;
         loop {
-            tokio::select! {
+            // After a failure, a wake-up must not lead to the next failure immediately.
+            let is_turn = tokio::select! {
                 biased;
                 () = self.stopping.cancelled() => return,
-                _ = timeout(TICK, self.due.notified()), if !is_failing => {}
-                // After a failure, a wake-up must not lead to the next failure immediately.
-                () = tokio::time::sleep(TICK), if is_failing => {}
-            }
+                () = sleep_until(next_turn) => true,
+                () = self.due.notified(), if !is_failing => true,
+                () = self.freed.notified(), if !is_failing => false,
+            };
             if !is_told {
                 is_told = self.find_moved().await;
             }
-            match self.turn(&readers).await {
+            let worked = match is_turn {
+                true => self.turn(&readers).await,
+                false => self.take_due(&readers).await,
+            };
+            if is_turn {
+                next_turn = Instant::now() + TICK;
+            }
+            match worked {
                 Ok(()) => is_failing = false,
                 Err(error) if !is_failing => {
                     is_failing = true;
@@ -100,7 +109,8 @@ impl Triggers {
             let work = async move {
                 this.work_on(&subscription, Instant::now() + STEP).await;
                 drop(permit);
-                this.due.notify_one();
+                // Another subscription may wait for a reader, or this one is due again.
+                this.freed.notify_one();
             };
             self.tasks.spawn(clock::inherit(work));
         }

@@ -1,13 +1,17 @@
-//! The routes of applications: making, reading and ending links.
+//! The routes of applications: making, reading and ending links. The list of operators.
 
 use serde_json::json;
-use support::Store;
 use support::oauth::browser::open;
+use support::{Client, Store};
 
 use super::{Browser, link, world};
 use crate::integrations::{client, on_each_store};
+use crate::operator::{pages, printed, run};
 
-on_each_store!(an_application_makes_reads_and_ends_a_link);
+on_each_store!(
+    an_application_makes_reads_and_ends_a_link,
+    an_operator_lists_the_links_of_a_user_with_their_state_and_expiry,
+);
 
 fn an_application_makes_reads_and_ends_a_link(store: &Store) {
     let world = world(store);
@@ -46,6 +50,50 @@ fn an_application_makes_reads_and_ends_a_link(store: &Store) {
     let actions: Vec<_> = entries.as_array().unwrap().iter().map(|entry| &entry["action"]).collect();
     assert_eq!(actions, ["connect_link.deleted", "connect_link.created"]);
     assert!(!store.dump().contains(url.rsplit('/').next().unwrap()), "the secret part is not stored");
+}
+
+fn an_operator_lists_the_links_of_a_user_with_their_state_and_expiry(store: &Store) {
+    let world = world(store);
+    let application = &world.application;
+    let make = |application: &Client, expires_in_s: u64| {
+        link(application, json!({"connectors": ["mail", "free"], "expires_in_s": expires_in_s}))
+    };
+    let (first, (second, url), (third, _)) = (make(application, 60).0, make(application, 120), make(application, 180));
+    let (tenants, _) = make(&client(&world.gateway, "acme", None, "integrate"), 90);
+    Browser::default().connects(&url, "mail", "ada");
+    application.delete(&format!("/connect-links/{third}")).ok();
+
+    let operator = world.gateway.client();
+    let of_ann = operator.get("/admin/connect-links?tenant=acme&subject=ann").ok();
+    let links = of_ann["connect_links"].as_array().unwrap();
+    let states: Vec<_> =
+        links.iter().map(|link| (link["id"].as_str().unwrap(), link["state"].as_str().unwrap())).collect();
+    assert_eq!(states, [(&*third, "expired"), (&*second, "done"), (&*first, "open")]);
+    let shown = application.get(&format!("/connect-links/{second}")).ok();
+    for (member, value) in shown.as_object().unwrap() {
+        assert_eq!(&links[1][member], value, "the operator sees what the application sees");
+    }
+    assert_eq!((&links[1]["tenant"], &links[1]["subject"]), (&json!("acme"), &json!("ann")));
+    let maker = links[1]["key_id"].as_str().unwrap();
+    assert_eq!(operator.get(&format!("/admin/keys/{maker}")).ok()["subject"], "ann");
+    assert!(!of_ann.to_string().contains(url.rsplit('/').next().unwrap()), "the secret part is shown only once");
+
+    let listed = pages(&operator, "/admin/connect-links", "connect_links");
+    let ids: Vec<_> = listed.iter().map(|link| &link["id"]).collect();
+    assert_eq!(ids, [&*third, &*second, &*tenants, &*first]);
+    let of_tenant = operator.get("/admin/connect-links?subject=").ok();
+    assert_eq!(
+        (&of_tenant["connect_links"][0]["id"], &of_tenant["connect_links"][0]["subject"]),
+        (&json!(tenants), &json!(null))
+    );
+    assert_eq!(operator.get("/admin/connect-links?tenant=other").ok()["connect_links"], json!([]));
+    assert_eq!(operator.get("/admin/connect-links?state=open").violations()[0].0, "/state");
+    application.get("/admin/connect-links").problem(403, "missing-scope");
+
+    let arguments = ["integrations", "links", "--subject", "ann"];
+    assert_eq!(printed(&world.gateway, &arguments)["connect_links"], of_ann["connect_links"]);
+    let table = run(&world.gateway, &arguments).stdout;
+    assert!(table.contains(&first) && table.contains("mail free"), "{table}");
 }
 
 #[test]

@@ -16,8 +16,9 @@ use crate::integrations::client;
 /// The key that the service of the connector `keyed` accepts.
 const KEY_OF_USER: &str = "key-of-the-user-0123456789";
 
-/// A gateway with four connectors: `mail` and `files`, whose users have accounts at the provider;
-/// `keyed`, whose users have a key; and `free`, which needs no account.
+/// A gateway with five connectors: `mail` and `files`, whose users have accounts at the provider;
+/// `coded`, whose users may connect them in further ways, as with a code; `keyed`, whose users have
+/// a key; and `free`, which needs no account.
 struct World {
     gateway: Gateway,
     provider: OAuthProvider,
@@ -46,13 +47,18 @@ fn world(store: &Store) -> World {
     World { gateway, provider, application, _service: service }
 }
 
-/// Adds the four connectors.
+/// Adds the five connectors.
 fn connectors(setup: Setup, provider: &OAuthProvider, service: &str) -> Setup {
     let keyed = json!({"identifier": "keyed", "auth": "api_key", "placement": "header", "check": "whoami"});
+    let ways = json!({"additions": [
+        {"is": "device_code", "url": ""}, {"is": "client_credentials"}, {"is": "service_account", "subject": "required"},
+    ]});
     let free = json!({"identifier": "free", "auth": "none"});
     setup
         .account("mail", provider)
         .account("files", provider)
+        .account_with("coded", provider, &ways)
+        .config(&format!("oauth.device_authorization_url = \"{}\"", provider.device_url()))
         .module("keyed", module::account(&keyed))
         .upstream("keyed", "api", service)
         .module("free", module::account(&free))

@@ -21,13 +21,16 @@ fn gateway() -> (Gateway, Upstream) {
 fn a_browser_without_a_network_searches_the_page_and_tries_a_call() {
     let (gateway, _service) = gateway();
     let programs = Programs::of("browser", "docs");
-    programs.copy(&["docs.mjs", "pictures.mjs"]);
+    programs.copy(&["docs.mjs", "looks.mjs", "pictures.mjs"]);
     let picture = pictures_folder().join("api-page.webp");
     let mut visit = Command::new("node");
     visit.args(["docs.mjs", &browser(), &gateway.address(), KEY]).arg(&picture);
     let seen: Value = serde_json::from_str(&programs.run(&mut visit)).unwrap();
 
     assert_eq!((&seen["elsewhere"], &seen["errors"]), (&json!([]), &json!([])), "{seen}");
+    let nothing = json!([]);
+    assert_eq!((&seen["violations"], &seen["wide"], &seen["unreached"]), (&nothing, &nothing, &nothing), "{seen:#}");
+    assert_eq!(seen["checked"], 4, "the page at the root in four looks: {seen:#}");
     let path = "/connectors/preprint_archive/get_categories";
     assert!(seen["found"].as_str().unwrap().contains(path), "{seen}");
     let call = json!([{"url": format!("{}{path}", gateway.address()), "status": 200}]);

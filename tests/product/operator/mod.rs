@@ -22,13 +22,13 @@ use support::setup::KEY;
 use support::{Client, Gateway};
 
 /// Runs a command at the running gateway.
-fn run(gateway: &Gateway, arguments: &[&str]) -> Finished {
+pub(crate) fn run(gateway: &Gateway, arguments: &[&str]) -> Finished {
     process::run(gateway.home().command(arguments).args(["--key", KEY, "--url", &gateway.address()]))
 }
 
 /// The JSON that a command at the running gateway prints.
 #[track_caller]
-fn printed(gateway: &Gateway, arguments: &[&str]) -> Value {
+pub(crate) fn printed(gateway: &Gateway, arguments: &[&str]) -> Value {
     let finished = run(gateway, &[arguments, &["--json"]].concat());
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     serde_json::from_str(&finished.stdout).unwrap()
@@ -46,7 +46,7 @@ fn make_key(gateway: &Gateway, body: Value) -> (Value, Client) {
 
 /// All pages of a list, each with two entries.
 #[track_caller]
-fn pages(client: &Client, path: &str, member: &str) -> Vec<Value> {
+pub(crate) fn pages(client: &Client, path: &str, member: &str) -> Vec<Value> {
     let mut found = Vec::new();
     let mut query = "?limit=2".to_owned();
     loop {

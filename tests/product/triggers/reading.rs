@@ -166,3 +166,32 @@ fn reads_give_way_to_callers_in_the_queue_of_a_paced_service() {
     let reads = paths[..last].iter().filter(|path| *path == "/changes").count();
     assert!(reads <= calls.len(), "{paths:?}");
 }
+
+#[test]
+fn reads_leave_half_of_a_contended_rate_limit_to_callers() {
+    let world = world();
+    world.connect();
+    // The connector may send six requests in three seconds.
+    for folder in ["a", "b", "c", "d", "e", "f"] {
+        world.trigger(&json!({"connector": "notified", "type": "limited", "parameters": {"folder": folder}}));
+    }
+    world.service.reply("/folders", Reply::json(json!({})));
+    let caller = client(&world.gateway, "default", None, "operate");
+    let before = world.service.seen().len();
+    let end = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < end {
+        let calls: Vec<_> = (0..6).map(|_| caller.begin("/connectors/notified/folders", json!({}))).collect();
+        let refused = calls.into_iter().map(|call| call.wait()).filter(|answer| answer.status == 429);
+        let wait = refused.map(|answer| answer.header("retry-after").parse().unwrap()).max().unwrap_or(0);
+        // The caller comes when it was told to. Reads come whenever they can.
+        let again = Instant::now() + Duration::from_secs(wait);
+        while Instant::now() < again {
+            world.gateway.home().sqlite("UPDATE subscriptions SET due_at = 0, read_at = 0");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+    let seen: Vec<String> = world.service.seen().into_iter().skip(before).map(|seen| seen.path).collect();
+    let [calls, reads] = ["/folders", "/changes"].map(|path| seen.iter().filter(|seen| *seen == path).count());
+    assert!(calls > 0 && reads > 0, "{calls} calls, {reads} reads");
+    assert!(2 * calls >= reads, "{calls} calls, {reads} reads");
+}

@@ -49,6 +49,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     add::<UsagePageRecord>(&mut answers);
     add::<ConnectLinkCreatedRecord>(&mut answers);
     add::<ConnectLinkRecord>(&mut answers);
+    add::<AnyConnectLinkPageRecord>(&mut answers);
     add::<LinkDeletedRecord>(&mut answers);
     add::<ImportLineRecord>(&mut answers);
     add::<TenantPageRecord>(&mut answers);

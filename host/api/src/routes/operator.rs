@@ -127,6 +127,17 @@ pub(super) static ROUTES: &[Route] = &[
         )],
     },
     Route {
+        path: "/admin/connect-links",
+        family: Family::Admin,
+        methods: &[Endpoint::get(Scoped(Admin, |call, _| Box::pin(admin::list_connect_links(call))))
+            .list::<admin::AnyConnectLinks>()
+            .described(
+                "links.list",
+                "Links of all tenants to the page on which users connect accounts.",
+                Record("Links. The one that expires last is first.", "AnyConnectLinkPage"),
+            )],
+    },
+    Route {
         path: "/admin/jobs",
         family: Family::Admin,
         methods: &[Endpoint::get(Scoped(Admin, |call, _| Box::pin(admin::list_jobs(call))))

@@ -10,7 +10,7 @@ use url::Url;
 use super::age::Recipient;
 use super::filters::{Filters, ListOptions};
 use connector_gateway::operator_lists::{
-    AnyIntegrations, AnyJobs, AnyTriggers, AnyWebhooks, Audit, Calls, HookRequests,
+    AnyConnectLinks, AnyIntegrations, AnyJobs, AnyTriggers, AnyWebhooks, Audit, Calls, HookRequests,
 };
 
 /// The commands `integrations …`.
@@ -18,6 +18,8 @@ use connector_gateway::operator_lists::{
 pub enum IntegrationsCommand {
     /// List accounts of all tenants, the newest first
     List(ListOptions<AnyIntegrations>),
+    /// List links to the page on which users connect accounts. The one that expires last is first
+    Links(ListOptions<AnyConnectLinks>),
     /// Show one account
     Show(OneArguments),
     /// Refresh the tokens of an account now

@@ -5,12 +5,12 @@ use std::io::{self, BufRead, IsTerminal, Read};
 use authoring::gateway::RunningGateway;
 use authoring::output::remark;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::arguments::{CreateInboxArguments, InboxSecretArguments, InboxesCommand, OneArguments, PagedListArguments};
 use super::error::OperatorError;
 use super::filters::ListOptions;
-use super::{page_of, print_if_json, print_page, print_record, show};
+use super::{page_of, print_if_json, print_page, print_record, shorten, show};
 
 /// Runs a command `inboxes …`.
 ///
@@ -21,7 +21,7 @@ pub(crate) async fn inboxes(command: &InboxesCommand) -> Result<(), OperatorErro
         InboxesCommand::List(PagedListArguments { page, list, gateway }) => {
             let mut found = page_of(&RunningGateway::at(gateway)?, &["admin", "inboxes"], "inboxes", &[], page).await?;
             if !list.json {
-                found.entries.iter_mut().for_each(name_secrets);
+                shorten(&mut found.entries, "secrets", "id");
             }
             let columns = [
                 ("ID", "id"),
@@ -74,12 +74,6 @@ pub(crate) async fn inboxes(command: &InboxesCommand) -> Result<(), OperatorErro
             print_page(found, "hook_requests", *list, columns)
         }
     }
-}
-
-/// Puts the ids of an inbox's secrets in place of their records, for a table.
-fn name_secrets(inbox: &mut Value) {
-    let secrets = inbox["secrets"].as_array().into_iter().flatten();
-    inbox["secrets"] = secrets.map(|secret| secret["id"].clone()).collect::<Vec<_>>().into();
 }
 
 async fn secret(arguments: &InboxSecretArguments) -> Result<(), OperatorError> {

@@ -9,6 +9,7 @@
 //! - [`mod@triggers`]: the commands `triggers …`
 //! - [`listen`]: the command `triggers listen`
 //! - [`mod@inboxes`]: the commands `inboxes …`
+//! - [`mod@integrations`]: the commands `integrations …`
 //! - [`transfer`]: the commands `integrations import` and `integrations export`
 //! - [`age`]: the encryption of an export
 //! - [`arguments`]: their options
@@ -21,6 +22,7 @@ mod error;
 mod filters;
 mod gateways;
 mod inboxes;
+mod integrations;
 mod listen;
 mod tenants;
 mod tool_sets;
@@ -45,6 +47,7 @@ pub(crate) use self::arguments::{
 pub(crate) use self::filters::ListOptions;
 pub(crate) use self::gateways::gateways;
 pub(crate) use self::inboxes::inboxes;
+pub(crate) use self::integrations::integrations;
 pub(crate) use self::tenants::tenants;
 pub(crate) use self::tool_sets::tool_sets;
 pub(crate) use self::triggers::triggers;
@@ -56,43 +59,6 @@ use crate::table::Table;
 
 /// The largest page of a route.
 const PAGE: usize = 200;
-
-/// Runs a command `integrations …`.
-///
-/// # Errors
-/// See [`OperatorError`].
-pub(crate) async fn integrations(command: &IntegrationsCommand, config: &Config) -> Result<(), OperatorError> {
-    match command {
-        IntegrationsCommand::List(ListOptions { filters, list }) => {
-            let columns = [
-                ("ID", "id"),
-                ("TENANT", "tenant"),
-                ("SUBJECT", "subject"),
-                ("CONNECTOR", "connector"),
-                ("NAME", "user_identifier"),
-                ("STATUS", "status"),
-                ("CREATED", "created_at"),
-                ("LAST ERROR", "last_error"),
-            ];
-            print_page_of(list, "integrations", &filters.given, columns).await
-        }
-        IntegrationsCommand::Import(arguments) => transfer::import(arguments).await,
-        IntegrationsCommand::Export(arguments) => transfer::export(arguments, config).await,
-        IntegrationsCommand::Show(one) => show(one, "integrations").await,
-        IntegrationsCommand::Renew(OneArguments { id, list, gateway }) => {
-            let record = RunningGateway::at(gateway)?.post(&["admin", "integrations", id, "renew"], None).await?;
-            remark(format_args!("Renewed {id}."));
-            print_record(&record, *list)
-        }
-        IntegrationsCommand::Remove(OneArguments { id, list, gateway }) => {
-            let record = RunningGateway::at(gateway)?.delete(&["admin", "integrations", id]).await?;
-            let rest =
-                if record["revoked"] == true { "" } else { " The service did not confirm that the access ended." };
-            remark(format_args!("Removed {id}.{rest}"));
-            if list.json { print_record(&record, *list) } else { Ok(()) }
-        }
-    }
-}
 
 /// Runs a command `jobs …`.
 ///
@@ -366,6 +332,14 @@ fn print_record(record: &Value, list: ListArguments) -> Result<(), OperatorError
         false => members(record).print()?,
     }
     Ok(())
+}
+
+/// Puts a member of each record in a list in the place of the record, for a table.
+fn shorten(entries: &mut [Value], list: &str, member: &str) {
+    for entry in entries {
+        let records = entry[list].as_array().into_iter().flatten();
+        entry[list] = records.map(|record| record[member].clone()).collect::<Vec<_>>().into();
+    }
 }
 
 /// A value of a record in a table.

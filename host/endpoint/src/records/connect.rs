@@ -59,6 +59,29 @@ pub struct ConnectLinkRecord {
     pub connectors: Vec<LinkedConnectorRecord>,
 }
 
+/// A link of a user of any tenant.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AnyConnectLink")]
+pub struct AnyConnectLinkRecord {
+    pub tenant: String,
+    /// The user; null if the accounts belong to the tenant itself.
+    pub subject: Option<String>,
+    /// The id of the API key or the agent session that made it; null for a JWT.
+    pub key_id: Option<String>,
+    #[serde(flatten)]
+    pub link: ConnectLinkRecord,
+}
+
+/// A page of links of all tenants.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AnyConnectLinkPage")]
+pub struct AnyConnectLinkPageRecord {
+    /// The one that expires last is first.
+    pub connect_links: Vec<AnyConnectLinkRecord>,
+    /// The `cursor` of the next page; null on the last page.
+    pub next_cursor: Option<String>,
+}
+
 /// A connector of a link.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "LinkedConnector")]

@@ -2,6 +2,7 @@
 //!
 //! - [`audit`]: every change by a person, a key or a file
 //! - [`calls`]: records of calls
+//! - [`connect_links`]: links to the page on which users connect accounts, of all tenants
 //! - [`fleet`]: the gateways, and the connectors that each of them serves
 //! - [`hook_requests`]: requests of services
 //! - [`import`]: accounts of other systems
@@ -20,6 +21,7 @@
 
 mod audit;
 mod calls;
+mod connect_links;
 mod fleet;
 mod hook_requests;
 mod import;
@@ -48,6 +50,8 @@ pub use self::audit::list_audit;
 pub use self::audit::{Audit, audit_page};
 pub use self::calls::Calls;
 pub use self::calls::{get_call, list_calls};
+pub use self::connect_links::AnyConnectLinks;
+pub use self::connect_links::list_connect_links;
 pub use self::fleet::{list_gateways, list_service_connectors};
 pub use self::hook_requests::HookRequests;
 pub use self::hook_requests::list_hook_requests;

@@ -71,7 +71,7 @@ pub async fn make_link(
     }
     let token = random_secret().map_err(|error| integration_problem(&error))?;
     let new = NewConnectLink {
-        id: store::new_link_id().map_err(|error| unavailable(&error))?,
+        id: store::new_link_id().map_err(|error| links_unavailable(&error))?,
         hash: sha256(token.as_bytes()),
         tenant: caller.tenant().to_owned(),
         subject: caller.subject().to_owned(),
@@ -82,7 +82,7 @@ pub async fn make_link(
         key_id: caller.key_id().cloned(),
         lifetime: Duration::from_secs(expires_in_s.unwrap_or(DEFAULT_LIFETIME_S)),
     };
-    let link = gateway.store.connect_links().add(new).await.map_err(|error| unavailable(&error))?;
+    let link = gateway.store.connect_links().add(new).await.map_err(|error| links_unavailable(&error))?;
     let root = gateway.config.public_url.as_str().trim_end_matches('/');
     Ok(ConnectLinkCreatedRecord {
         id: link.id,
@@ -101,7 +101,12 @@ fn unknown_connector(gateway: &Gateway, number: usize, connector: &str) -> Probl
 /// GET /connect-links/{link_id}.
 pub async fn get_link(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let link = find(&call, &caller).await?;
-    let connectors: Vec<_> = link.connectors.iter().map(|connector| linked(call.gateway, &link, connector)).collect();
+    Ok(private_answer(&json!(link_record(call.gateway, &link))))
+}
+
+/// A link as its maker and operators see it.
+pub fn link_record(gateway: &Gateway, link: &ConnectLink) -> ConnectLinkRecord {
+    let connectors: Vec<_> = link.connectors.iter().map(|connector| linked(gateway, link, connector)).collect();
     let state = match link.end {
         Some(LinkEnd::Done) => "done",
         None if connectors.iter().all(|connector| connector.connected) => "done",
@@ -109,7 +114,7 @@ pub async fn get_link(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Re
         None if link.has_expired => "expired",
         None => "open",
     };
-    Ok(private_answer(&json!(ConnectLinkRecord { id: link.id, state, expires_at: link.expires_at.into(), connectors })))
+    ConnectLinkRecord { id: link.id.clone(), state, expires_at: link.expires_at.into(), connectors }
 }
 
 fn linked(gateway: &Gateway, link: &ConnectLink, connector: &str) -> LinkedConnectorRecord {
@@ -127,14 +132,14 @@ fn linked(gateway: &Gateway, link: &ConnectLink, connector: &str) -> LinkedConne
 pub async fn delete_link(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let link = find(&call, &caller).await?;
     let deleted = call.gateway.store.connect_links().end(&link.id, LinkEnd::Deleted).await;
-    let deleted = deleted.map_err(|error| unavailable(&error))?;
+    let deleted = deleted.map_err(|error| links_unavailable(&error))?;
     Ok(private_answer(&json!(LinkDeletedRecord { deleted })))
 }
 
 /// The link that the path names, if it is the caller's.
 async fn find(call: &HttpCall<'_>, caller: &AuthorizedCaller) -> Result<ConnectLink, Problem> {
     let id = call.arguments.link_id;
-    let found = call.gateway.store.connect_links().get(id).await.map_err(|error| unavailable(&error))?;
+    let found = call.gateway.store.connect_links().get(id).await.map_err(|error| links_unavailable(&error))?;
     let own = found.filter(|link| link.tenant == caller.tenant() && link.subject == caller.subject());
     own.ok_or_else(|| {
         problem::UNKNOWN_LINK.with_detail(format!(
@@ -143,7 +148,8 @@ async fn find(call: &HttpCall<'_>, caller: &AuthorizedCaller) -> Result<ConnectL
     })
 }
 
-fn unavailable(error: &StoreError) -> Problem {
+/// The problem of a failure of the store.
+pub fn links_unavailable(error: &StoreError) -> Problem {
     match error {
         StoreError::TooManyLinks { limit } => problem::TOO_MANY_LINKS
             .with_detail(format!(

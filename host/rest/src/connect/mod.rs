@@ -18,7 +18,7 @@ mod returning;
 mod visit;
 mod words;
 
-pub use self::links::{create_link, delete_link, get_link, make_link};
+pub use self::links::{create_link, delete_link, get_link, link_record, links_unavailable, make_link};
 pub(super) use self::page::{message_in, message_page_of};
 pub use self::page::{message_page, redirect};
 pub(super) use self::returning::{check_return, return_to_page};

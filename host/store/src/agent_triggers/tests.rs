@@ -67,7 +67,10 @@ async fn a_trigger_ends_unless_its_agent_renews_it(site: Site) {
     );
     assert_eq!(store.agent_triggers().renew(&id, LONG).await.unwrap(), None);
     let due = store.subscriptions().take(LONG, 9).await.unwrap();
-    assert!(due.iter().any(|found| found.id == at_service && found.is_unused), "it is ended at the service at once");
+    assert!(
+        due.iter().any(|found| found.id == at_service && found.triggers.is_empty()),
+        "it is ended at the service at once"
+    );
 }
 
 async fn other_triggers_of_the_subscription_stay(site: Site) {

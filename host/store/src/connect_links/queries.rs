@@ -1,13 +1,14 @@
-//! Adding, finding, claiming and ending links.
+//! Adding, finding, listing, claiming and ending links.
 
 use std::time::Duration;
 
+use database::conditions::Conditions;
 use database::connection::{Connection, Durability};
 use database::id::random_id;
 use database::time::millis;
 use database::value::{Value, values};
 
-use super::{ConnectLink, LinkEnd, LinkHash, NewConnectLink};
+use super::{ConnectLink, ConnectLinkFilter, LinkEnd, LinkHash, NewConnectLink};
 use crate::audit::{self, Acting, AuditAction};
 use crate::handles::ConnectLinks;
 use crate::integrations::{read_optional_labels, text_of_labels};
@@ -77,6 +78,21 @@ impl ConnectLinks<'_> {
     pub async fn by_hash(self, hash: &LinkHash) -> Stored<Option<ConnectLink>> {
         let hash = *hash;
         self.0.read(move |connection| find(connection, "hash", Value::from(&hash))).await
+    }
+
+    /// Returns a page of the links of all tenants. The one that expires last is first, so that those
+    /// that can be used come before the others.
+    pub async fn page(self, filter: ConnectLinkFilter) -> Stored<Vec<ConnectLink>> {
+        self.0
+            .read(move |connection| {
+                let mut conditions = Conditions::with_limit(filter.limit);
+                conditions.equal("tenant", filter.tenant);
+                conditions.equal("subject", filter.subject);
+                conditions.after("expires_at, id", filter.before);
+                let (clause, values) = conditions.finish();
+                select(connection, &format!("{clause} ORDER BY expires_at DESC, id DESC LIMIT $1"), &values)
+            })
+            .await
     }
 
     /// Gives a link to the browser with this secret, if no browser has it. Returns `true` if this
@@ -149,14 +165,26 @@ pub(super) fn insert_link(connection: &mut dyn Connection, new: &NewConnectLink)
 }
 
 fn find(connection: &mut dyn Connection, column: &str, value: Value) -> Stored<Option<ConnectLink>> {
-    let found: Option<ConnectLink> =
-        connection.optional(&format!("SELECT {COLUMNS} FROM connect_links WHERE {column} = $1"), &[value])?;
-    let Some(mut link) = found else { return Ok(None) };
-    link.accounts = connection.all(
-        "SELECT connector, user_identifier FROM connect_link_accounts WHERE link = $1 ORDER BY connector",
-        values![&link.id],
+    Ok(select(connection, &format!("WHERE {column} = $1"), &[value])?.pop())
+}
+
+/// Reads links, with the accounts that they have connected.
+fn select(connection: &mut dyn Connection, clause: &str, values: &[Value]) -> Stored<Vec<ConnectLink>> {
+    let mut links: Vec<ConnectLink> =
+        connection.all(&format!("SELECT {COLUMNS} FROM connect_links {clause}"), values)?;
+    let accounts: Vec<(String, String, String)> = connection.all(
+        &format!(
+            "SELECT link, connector, user_identifier FROM connect_link_accounts
+             WHERE link IN (SELECT id FROM connect_links {clause}) ORDER BY link, connector"
+        ),
+        values,
     )?;
-    Ok(Some(link))
+    for (id, connector, user_identifier) in accounts {
+        if let Some(link) = links.iter_mut().find(|link| link.id == id) {
+            link.accounts.push((connector, user_identifier));
+        }
+    }
+    Ok(links)
 }
 
 record! {

@@ -16,6 +16,7 @@ on_every_database!(
     a_link_ends_once_and_expires,
     a_link_ends_with_the_key_that_made_it,
     a_tenant_has_a_limited_number_of_links,
+    links_are_listed_by_tenant_and_user_with_the_accounts_that_they_have_connected,
 );
 
 fn new(number: u8) -> NewConnectLink {
@@ -134,4 +135,33 @@ async fn a_tenant_has_a_limited_number_of_links(site: Site) {
     store.connect_links().add(NewConnectLink { tenant: "other".into(), ..new(2) }).await.unwrap();
     site.execute("UPDATE connect_links SET ended = 'deleted' WHERE id = 'x1'").await;
     store.connect_links().add(new(3)).await.unwrap();
+}
+
+async fn links_are_listed_by_tenant_and_user_with_the_accounts_that_they_have_connected(site: Site) {
+    let store = &site.store;
+    for (number, tenant, subject) in [(1, "acme", "ann"), (2, "acme", "bob"), (3, "globex", "ann"), (4, "acme", "")] {
+        let lifetime = Duration::from_secs(60 * u64::from(number));
+        let new = NewConnectLink { tenant: tenant.into(), subject: subject.into(), lifetime, ..new(number) };
+        store.connect_links().add(new).await.unwrap();
+    }
+    store.connect_links().note_account("lnk_1", "mail", "a@example.com").await.unwrap();
+    store.connect_links().note_account("lnk_3", "mail", "b@example.com").await.unwrap();
+    let page = async |filter: ConnectLinkFilter| store.connect_links().page(filter).await.unwrap();
+    let of = async |tenant: Option<&str>, subject: Option<&str>| {
+        let [tenant, subject] = [tenant, subject].map(|name| name.map(str::to_owned));
+        let found = page(ConnectLinkFilter { tenant, subject, limit: 9, ..ConnectLinkFilter::default() }).await;
+        found.into_iter().map(|link| link.id).collect::<Vec<_>>()
+    };
+    assert_eq!(of(None, None).await, ["lnk_4", "lnk_3", "lnk_2", "lnk_1"]);
+    assert_eq!(of(Some("acme"), None).await, ["lnk_4", "lnk_2", "lnk_1"]);
+    assert_eq!(of(None, Some("ann")).await, ["lnk_3", "lnk_1"]);
+    assert_eq!(of(Some("acme"), Some("ann")).await, ["lnk_1"]);
+    assert_eq!(of(None, Some("")).await, ["lnk_4"]);
+
+    let first = page(ConnectLinkFilter { limit: 2, ..ConnectLinkFilter::default() }).await;
+    let before = Some((first[1].expires_at, first[1].id.clone()));
+    let second = page(ConnectLinkFilter { before, limit: 2, ..ConnectLinkFilter::default() }).await;
+    let accounts = |link: &ConnectLink| link.account("mail").map(str::to_owned);
+    assert_eq!(first.iter().map(accounts).collect::<Vec<_>>(), [None, Some("b@example.com".to_owned())]);
+    assert_eq!(second.iter().map(accounts).collect::<Vec<_>>(), [None, Some("a@example.com".to_owned())]);
 }

@@ -79,6 +79,19 @@ impl ConnectLink {
     }
 }
 
+/// The links that a list shows.
+#[derive(Clone, Debug, Default)]
+pub struct ConnectLinkFilter {
+    /// Only links of this tenant.
+    pub tenant: Option<String>,
+    /// Only links of this user. Empty for those without a user.
+    pub subject: Option<String>,
+    /// Only links after this place in the list: the time of expiry and the id of a link.
+    pub before: Option<(SystemTime, String)>,
+    /// Maximum number of links.
+    pub limit: u32,
+}
+
 named! {
     /// How a link was ended.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,13 +14,13 @@ use vault::Vault;
 use super::types::{Blocked, ReadEvents, Route, Subscription, SubscriptionStep};
 use crate::Stored;
 use crate::handles::Subscriptions;
-use crate::triggers::{insert_events, settle};
+use crate::triggers::{insert_events, settle, triggers_of};
 
 /// The columns of a [`Subscription`], in the order in which they are read.
 pub(super) const COLUMNS: &str = "id, tenant, subject, connector, user_identifier, inbox, address, data_key, secret,
     cursor_key, cursor, standing, kinds, base, expires_at, renewed_at, renew_at, last_push_at, last_read_at, read_at,
     failed_renewals, failed_reads, empty_reads, reason, blocked, rung, shakes_hands AND COALESCE(leased_until, 0) > now_ms(), is_identified,
-    NOT EXISTS (SELECT 1 FROM triggers WHERE subscription = subscriptions.id), fence, now_ms()";
+    fence, now_ms()";
 
 impl Subscriptions<'_> {
     /// Takes the leases of subscriptions that are due, for the time `life`. Tenants take turns.
@@ -121,9 +121,10 @@ impl Subscriptions<'_> {
     }
 
     /// Stores the result of a step, and releases the lease. `rung` is the value that the step began
-    /// with: if the service has notified the gateway since, the next step is due now. Returns the
-    /// subscription as it is then, or `None` if another gateway has taken the lease since; nothing
-    /// is stored then.
+    /// with: if the service has notified the gateway since, the next step is due now. If the last
+    /// trigger was deleted since, the time of the next step stays, because the one who deleted it
+    /// ends the subscription. Returns the subscription as it is then, or `None` if another gateway
+    /// has taken the lease since; nothing is stored then.
     pub async fn end_step(self, of: &Subscription, step: SubscriptionStep) -> Stored<Option<Subscription>> {
         let (id, fence, rung) = (of.id.clone(), of.fence, of.rung);
         self.0
@@ -138,20 +139,6 @@ impl Subscriptions<'_> {
                     settle(connection, &id, state, reason.as_deref())?;
                 }
                 Ok(now)
-            })
-            .await
-    }
-
-    /// Gives the lease back, and leaves the time of the next step as it is.
-    pub async fn release(self, id: &str, fence: i64) -> Stored<()> {
-        let id = id.to_owned();
-        self.0
-            .write(Durability::PowerLoss, move |connection| {
-                connection.execute(
-                    "UPDATE subscriptions SET leased_until = NULL WHERE id = $1 AND fence = $2",
-                    values![&id, fence],
-                )?;
-                Ok(())
             })
             .await
     }
@@ -201,14 +188,19 @@ impl Subscriptions<'_> {
     }
 }
 
+/// Takes the lease of a subscription, and reads its triggers in the same transaction. A step needs
+/// no other one to begin.
 fn take(connection: &mut dyn Connection, id: &str, life: Duration, condition: &str) -> Stored<Option<Subscription>> {
-    connection.optional(
+    let taken: Option<Subscription> = connection.optional(
         &format!(
             "UPDATE subscriptions SET fence = fence + 1, leased_until = now_ms() + $1
              WHERE id = $2 AND (leased_until IS NULL OR leased_until <= now_ms()) {condition} RETURNING {COLUMNS}"
         ),
         &[Value::from(millis(life)), Value::from(id)],
-    )
+    )?;
+    let Some(mut taken) = taken else { return Ok(None) };
+    taken.triggers = triggers_of(connection, id)?;
+    Ok(Some(taken))
 }
 
 /// The changed columns of a subscription at the end of a step, and the parameters of their
@@ -230,7 +222,11 @@ fn changes_of(step: SubscriptionStep, id: &str, fence: i64, rung: i64) -> (Strin
         step.renew_in.map(millis).into(),
     );
     set("read_at = CASE WHEN rung <> $4 THEN now_ms() ELSE now_ms() + ? END", step.read_in.map(millis).into());
-    set("due_at = CASE WHEN rung <> $4 THEN now_ms() ELSE now_ms() + ? END", millis(next).into());
+    set(
+        "due_at = CASE WHEN NOT EXISTS (SELECT 1 FROM triggers WHERE subscription = subscriptions.id) THEN due_at
+             WHEN rung <> $4 THEN now_ms() ELSE now_ms() + ? END",
+        millis(next).into(),
+    );
     if let Some(secret) = step.secret {
         set("data_key = ?", secret.key_id.into());
         set("secret = ?", (&secret.bytes).into());

@@ -161,13 +161,13 @@ async fn a_step_leaves_a_subscription_to_the_caller_that_deletes_its_last_trigge
     let store = &site.store;
     let (trigger, id) = add(store, "acme", "a").await;
     let step = take(&site).await.remove(0);
-    assert!(!step.is_unused);
+    assert_eq!(step.triggers.iter().map(|found| &found.id).collect::<Vec<_>>(), [&trigger]);
     // The caller that deletes another trigger of the subscription has woken it.
     store.subscriptions().wake(&id, false).await.unwrap();
     store.triggers().remove(&trigger).await.unwrap();
-    store.subscriptions().release(&id, step.fence).await.unwrap();
+    assert!(store.subscriptions().end_step(&step, idle()).await.unwrap().is_some());
     assert_eq!(take(&site).await, [], "no other gateway ends it now");
-    assert!(store.subscriptions().take_one(&id, LONG).await.unwrap().unwrap().is_unused);
+    assert!(store.subscriptions().take_one(&id, LONG).await.unwrap().unwrap().triggers.is_empty());
 }
 
 async fn events_and_the_cursor_behind_them_are_stored_together(site: Site) {

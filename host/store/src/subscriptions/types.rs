@@ -8,7 +8,7 @@ use database::value::{FromRow, Row};
 
 use crate::integrations::read_sealed;
 use crate::records::named;
-use crate::triggers::{NewEvent, TriggerState};
+use crate::triggers::{NewEvent, Trigger, TriggerState};
 use crate::{Sealed, Stored};
 
 /// A subscription to be stored with its first trigger.
@@ -103,12 +103,13 @@ pub struct Subscription {
     /// `false` once another account is connected under the name, until the service has said whose it
     /// is.
     pub is_identified: bool,
-    /// `true` if it had no triggers when it was read or taken.
-    pub is_unused: bool,
     /// Number of the last lease.
     pub fence: i64,
     /// The time of the database when it was read.
     pub now: SystemTime,
+    /// Its triggers, the oldest first. Only a subscription that was just taken has them: they are for
+    /// the step of work that begins.
+    pub triggers: Vec<Trigger>,
 }
 
 impl Subscription {
@@ -231,9 +232,9 @@ impl FromRow for Subscription {
             rung: row.read()?,
             shakes_hands: row.read()?,
             is_identified: row.read()?,
-            is_unused: row.read()?,
             fence: row.read()?,
             now: row.read()?,
+            triggers: Vec::new(),
         })
     }
 }

@@ -16,7 +16,7 @@ mod waiting;
 
 pub use self::events::EventWebhooks;
 pub(crate) use self::events::{insert_events, is_known};
-pub(crate) use self::queries::{find as find_trigger, remove as remove_in, settle};
+pub(crate) use self::queries::{find as find_trigger, remove as remove_in, settle, triggers_of};
 pub(crate) use self::receivers::{AttemptOfEvent, note_attempt};
 pub use self::types::{
     EventDelivery, IntegrationChange, NewEvent, NewTrigger, Removed, StoredEvent, Trigger, TriggerChange,

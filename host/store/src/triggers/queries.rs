@@ -132,14 +132,7 @@ impl Triggers<'_> {
     /// Returns the triggers of a subscription, the oldest first.
     pub async fn of(self, subscription: &str) -> Stored<Vec<Trigger>> {
         let subscription = subscription.to_owned();
-        self.0
-            .read(move |connection| {
-                connection.all(
-                    &format!("SELECT {} FROM triggers WHERE subscription = $1 ORDER BY created_at, id", all_columns()),
-                    values![&subscription],
-                )
-            })
-            .await
+        self.0.read(move |connection| triggers_of(connection, &subscription)).await
     }
 
     /// Changes a trigger. Its cursor and its subscription stay. `waiting` has the webhooks of
@@ -221,6 +214,14 @@ impl Triggers<'_> {
             .write(Durability::PowerLoss, move |connection| audit::note(connection, &by, action, &id, &tenant, ""))
             .await
     }
+}
+
+/// The triggers of a subscription, the oldest first.
+pub(crate) fn triggers_of(connection: &mut dyn Connection, subscription: &str) -> Stored<Vec<Trigger>> {
+    connection.all(
+        &format!("SELECT {} FROM triggers WHERE subscription = $1 ORDER BY created_at, id", all_columns()),
+        values![subscription],
+    )
 }
 
 /// Stores the state of triggers whose subscription was made, or refused for good.

@@ -93,22 +93,15 @@ impl Triggers {
         deadline: Instant,
     ) -> Result<Option<bool>, TriggerError> {
         let sealed: Sealed = self.unseal(&Subscription::context(&subscription.id), &subscription.secret).await?;
-        let triggers = self.parts.store.triggers().of(&subscription.id).await?;
-        if triggers.is_empty() && !subscription.is_unused {
-            // Its last trigger was deleted since this step began. That caller waits for the lease, and
-            // says in its answer how the subscription ended.
-            self.parts.store.subscriptions().release(&subscription.id, subscription.fence).await?;
-            return Ok(None);
-        }
-        if triggers.is_empty() {
+        if subscription.triggers.is_empty() {
             return self.end(subscription, &sealed, deadline).await;
         }
-        let mut members = Vec::with_capacity(triggers.len());
-        for trigger in triggers {
+        let mut members = Vec::with_capacity(subscription.triggers.len());
+        for trigger in &subscription.triggers {
             let kind = TypeOf::find(&self.parts.registry, &trigger.connector, &trigger.kind);
             let Some(kind) = kind else { continue };
-            let definition = self.definition(&trigger).await?;
-            members.push(Member { trigger, definition, kind });
+            let definition = self.definition(trigger).await?;
+            members.push(Member { trigger: trigger.clone(), definition, kind });
         }
         if members.is_empty() {
             // The connector may be about to be replaced, or it may be at another gateway.

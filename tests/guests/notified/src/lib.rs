@@ -20,6 +20,8 @@ connector! {
     upstream api "https://service.invalid" credential standard;
     upstream accounts "https://service.invalid" credential standard;
 
+    rate_limit few 6 per 3 seconds;
+
     /// The account with which the service signs its tokens
     setting push_account: string(1..);
 
@@ -142,9 +144,20 @@ connector! {
             read: Some("changes_read"),
             ..Trigger::READ
         },
+        // Reads and callers have one rate limit.
+        Trigger {
+            name: "limited",
+            title: "Change that is read with a rate limit",
+            parameters: r#"{"type":"object","properties":{"folder":{"type":"string","pattern":"^[a-z]{1,64}$"}},"required":["folder"],"additionalProperties":false}"#,
+            example: r#"{"id": "1", "name": "plan.txt"}"#,
+            key: &["folder"],
+            read: Some("limited_read"),
+            ..Trigger::READ
+        },
     ];
 
     changes_read: internal read fn changes;
+    limited_read: internal read fn changes rate_limit few;
 
     listed_create: internal subscribe fn create;
     listed_renew: internal renew fn renew;
@@ -152,6 +165,11 @@ connector! {
 
     /// The connected account
     me: GET accounts "/me" {}
+    example {};
+
+    /// The folders, at most as often as the rate limit allows
+    folders: GET api "/folders" {}
+    rate_limit few
     example {};
 }
 

@@ -62,6 +62,9 @@ fn world() -> World {
     user("acme", "eve").call("plain/fetch", json!({"path": "/", "callback_urls": urls})).ok();
     // An application that is named like a connector.
     operator.post("/admin/keys", json!({"name": "plain", "scopes": ["operate"]}));
+    // The application of fay calls with JWTs, and fay has not connected anything yet.
+    assert_eq!(user("acme", "eve").post("/connect-links", json!({"connectors": ["mail"]})).status, 201);
+    assert_eq!(gateway.home().sqlite("UPDATE connect_links SET subject = 'fay', key_id = NULL"), 1);
     wait_for("everything to fail", || {
         let webhooks = operator.get("/admin/webhooks?status=pending").ok();
         let has_attempt = webhooks["webhooks"][0]["attempts"].as_array().is_some_and(|attempts| !attempts.is_empty());
@@ -107,6 +110,7 @@ fn an_operator_gets_from_each_complaint_to_its_reason_in_three_clicks() {
     for (name, text) in [
         ("acme", "OAuth clients"),
         ("mail", "Operations"),
+        ("fay", "lnk_"),
         ("nobody-goes-by-this", "Nothing here has this name."),
         ("plain", "Connector plain"),
         ("plain", "Key plain"),

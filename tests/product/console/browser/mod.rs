@@ -77,6 +77,7 @@ fn fail(gateway: &Gateway, provider: &OAuthProvider, receiver: &Upstream) -> Val
     let operator = gateway.client();
     let user = client(gateway, "acme", Some("ann"), "operate,integrate");
     connect(&user, "mail", "ada");
+    assert_eq!(user.post("/connect-links", json!({"connectors": ["mail"]})).status, 201);
     provider.withdraw();
     let expired = first(&operator, "/admin/integrations?connector=mail", "integrations", "id");
     operator.post(&format!("/admin/integrations/{expired}/renew"), json!({})).problem(424, "reauthorization-required");
@@ -195,6 +196,7 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
         ("call", "curl -X POST"),
         ("find", "Nothing here has this name."),
         ("person", "The user must connect the account ada"),
+        ("person", "lnk_"),
         ("no such screen", "There is no such screen"),
         ("integrations", "expired"),
         ("expired", "The user must connect this account again."),

@@ -36,6 +36,7 @@ async function places(name, signal) {
     isOf([
       has("/admin/integrations", "integrations", { account: name }),
       has("/admin/integrations", "integrations", { subject: name }),
+      has("/admin/connect-links", "connect_links", { subject: name }),
       has("/admin/calls", "calls", { account: name }),
       has("/admin/calls", "calls", { subject: name }),
       has("/admin/jobs", "jobs", { subject: name }),

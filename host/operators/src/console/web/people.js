@@ -1,11 +1,12 @@
-// A person who complains: what is wrong with their accounts, calls, jobs, triggers and keys, and all of them.
+// A person who complains: what is wrong with their accounts, calls, jobs, triggers and keys, all of them, and the
+// links with which they connect accounts.
 
 import { call, useLoad, withQuery } from "./api.js";
 import { columns as callColumns, tellWho } from "./calls.js";
 import { columns as accountColumns } from "./integrations.js";
 import { columns as jobColumns } from "./jobs.js";
 import { columns as keyColumns, stateOf as stateOfKey } from "./keys.js";
-import { html, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
+import { Actor, html, IdLink, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
 import { columns as triggerColumns } from "./triggers.js";
 import { words } from "./words.js";
@@ -14,6 +15,19 @@ const say = words.people;
 
 /** The entries of each list that the page shows. */
 const SHOWN = 50;
+
+/** The colors of the states of links. A link that has expired is no failure. */
+const TONES = { open: "wait", done: "good", expired: "plain" };
+
+/** The columns of a table of links. */
+const linkColumns = [
+  [words.id, (one) => html`<a href=${to(["audit"], { target: one.id })}><${Text} of=${one.id} /></a>`],
+  [words.status, (one) => html`<${State} of=${one.state} tone=${TONES[one.state]} />`],
+  [say.expires, (one) => html`<${Time} at=${one.expires_at} />`],
+  [say.toConnect, (one) => html`<${Text} of=${one.connectors.map(({ connector, user_identifier: account }) => (account ? `${connector}: ${account}` : connector)).join(", ")} />`],
+  [words.tenant, (one) => html`<${IdLink} kind="tenants" id=${one.tenant} />`],
+  [say.madeBy, (one) => html`<${Actor} of=${one.key_id} />`],
+];
 
 /** The most users whose calls, jobs and triggers the page shows. An account may be named like those of many. */
 const MOST_USERS = 5;
@@ -27,16 +41,17 @@ function merged(lists, idOf, timeOf) {
 /** Everything about the people who go by a name: that of a user, of an account, or what the service knows the account by. */
 async function load(name, signal) {
   const list = (path, member) => async (query) => (await call("GET", withQuery(path, { limit: SHOWN, ...query }), { signal }))[member];
-  const [accountsOf, callsOf, jobsOf, triggersOf, keysOf] = [
-    list("/admin/integrations", "integrations"), list("/admin/calls", "calls"), list("/admin/jobs", "jobs"), list("/admin/triggers", "triggers"),
-    list("/admin/keys", "keys"),
+  const [accountsOf, linksOf, callsOf, jobsOf, triggersOf, keysOf] = [
+    list("/admin/integrations", "integrations"), list("/admin/connect-links", "connect_links"), list("/admin/calls", "calls"),
+    list("/admin/jobs", "jobs"), list("/admin/triggers", "triggers"), list("/admin/keys", "keys"),
   ];
   const accounts = merged(await Promise.all([accountsOf({ account: name }), accountsOf({ subject: name })]), (one) => one.id, (one) => one.created_at);
   // Accounts of tenants themselves have no user.
   const users = [...new Map(accounts.filter((one) => one.subject).map(({ tenant, subject }) => [JSON.stringify([tenant, subject]), { tenant, subject }])).values()];
   const shown = users.length > MOST_USERS ? [] : users;
   const asked = [{ subject: name }, ...shown];
-  const [calls, jobs, triggers, keys] = await Promise.all([
+  const [links, calls, jobs, triggers, keys] = await Promise.all([
+    Promise.all(asked.map(linksOf)),
     Promise.all([callsOf({ account: name }), ...asked.map(callsOf)]),
     Promise.all(asked.map(jobsOf)),
     Promise.all([triggersOf({ user_identifier: name }), ...asked.map(triggersOf)]),
@@ -44,6 +59,7 @@ async function load(name, signal) {
   ]);
   return {
     accounts, users,
+    links: merged(links, (one) => one.id, (one) => one.expires_at),
     calls: merged(calls, (one) => `${one.at} ${one.request_id}`, (one) => one.at),
     jobs: merged(jobs, (one) => one.job_id, (one) => one.created_at),
     triggers: merged(triggers, (one) => one.id, (one) => one.created_at),
@@ -63,6 +79,7 @@ export function Person({ id: name }) {
       <${Wrong} data=${data} />
       <${Users} users=${data.users} name=${name} />
       <${Entries} title=${words.integrations.title} caption=${say.accounts} rows=${data.accounts} columns=${accountColumns} none=${say.noAccounts} />
+      <${Entries} title=${say.links} caption=${say.linksCaption} rows=${data.links} columns=${linkColumns} none=${say.noLinks} />
       <${Entries} title=${say.failed} caption=${say.failedCaption} rows=${data.calls.filter((one) => one.problem)} columns=${callColumns} none=${say.noFailures} />
       <${Entries} title=${say.others} caption=${say.othersCaption} rows=${data.calls.filter((one) => !one.problem)} columns=${callColumns} none=${say.noOthers} />
       <${Entries} title=${words.jobs.title} caption=${say.jobs} rows=${data.jobs} columns=${jobColumns} none=${say.noJobs} />
