@@ -27,11 +27,9 @@ pub(super) struct Source {
     file: Location,
 }
 
-/// The text of a configuration file.
+/// The text of a configuration file. The parser skips a byte order mark at its beginning.
 pub(super) fn read_file(path: &Path) -> Result<String, ConfigError> {
-    let text = fs::read_to_string(path);
-    let text = text.map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
-    Ok(files::without_mark(&text).to_owned())
+    fs::read_to_string(path).map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })
 }
 
 impl Source {

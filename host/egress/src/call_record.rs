@@ -8,11 +8,6 @@ use hyper::{Method, StatusCode};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use super::error::EgressError;
-
-/// Maximum number of errors that one record keeps.
-const MAX_FAILURES: usize = 32;
-
 /// Maximum number of attempts that one record keeps: the last ones.
 const MAX_ATTEMPTS: usize = 64;
 
@@ -64,8 +59,6 @@ pub struct CallRecord {
     writes: AtomicU32,
     /// `true` if the last response is the success of a request that changes data.
     ends_with_write: AtomicBool,
-    /// Different errors of requests that have no response.
-    failures: Mutex<Vec<EgressError>>,
     /// The last response, and the last one with a status of 400 or above. See [`packed`].
     last: AtomicU32,
     last_refusal: AtomicU32,
@@ -142,29 +135,6 @@ impl CallRecord {
         }
     }
 
-    /// Notes that a request has no response.
-    pub fn request_failed(&self, error: &EgressError) {
-        let mut failures = self.failures.lock();
-        if failures.len() < MAX_FAILURES && !failures.contains(error) {
-            failures.push(error.clone());
-        }
-    }
-
-    /// The error of a request without a response that has this message. `None` if there is no such
-    /// error. A connector passes errors on in the terms of the contract, which tell fewer causes
-    /// apart.
-    pub fn failure(&self, message: &str) -> Option<EgressError> {
-        self.failures.lock().iter().find(|error| error.to_string() == message).cloned()
-    }
-
-    /// The error of a request that did not start, or was ended, because gateways share the queue in
-    /// front of the upstream. `None` if there is no such error.
-    pub fn lost_queue(&self) -> Option<EgressError> {
-        let is_of_queue =
-            |error: &&EgressError| matches!(error, EgressError::QueueUnknown | EgressError::QueueStuck { .. });
-        self.failures.lock().iter().find(is_of_queue).cloned()
-    }
-
     /// Returns `true` if an upstream may have acted on a request that changes data. `is_refusal`
     /// says that the connector reports a refusal. Some upstreams refuse with the status 200, so the
     /// refusal is then about the last request.
@@ -215,19 +185,5 @@ mod tests {
         record.response_arrived(false, status(200), status(200));
         assert_eq!(record.upstream_status(429), Some(403));
         assert_eq!(record.upstream_status(404), Some(200), "the connector has read the refusal in a body");
-    }
-
-    #[test]
-    fn an_error_that_a_connector_passes_on_is_found_by_its_message() {
-        let record = CallRecord::default();
-        let unresolved = EgressError::Unresolved { host: "b.test".to_owned(), detail: "no such name".to_owned() };
-        assert_eq!(record.failure(&unresolved.to_string()), None);
-        for error in [&EgressError::PathTooLong, &unresolved, &unresolved] {
-            record.request_failed(error);
-        }
-        assert_eq!(record.failure(&unresolved.to_string()), Some(unresolved));
-        assert_eq!(record.failure(&EgressError::PathTooLong.to_string()), Some(EgressError::PathTooLong));
-        assert_eq!(record.failures.lock().len(), 2);
-        assert_eq!(record.failure("another"), None);
     }
 }

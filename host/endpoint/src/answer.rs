@@ -15,6 +15,10 @@ use store::digest::sha256_hex;
 #[derive(Clone, Copy)]
 pub struct AnswerDeadline(pub Instant);
 
+/// An extension of a response: the id of the job that runs the call.
+#[derive(Clone)]
+pub struct AcceptedJob(pub String);
+
 /// An extension of a response: a stream that ends only if its caller leaves or the gateway needs
 /// its connection. Its caller opens it again.
 #[derive(Clone, Copy)]

@@ -11,6 +11,7 @@ use hyper::{Response, StatusCode};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 
+use super::answer::AcceptedJob;
 use super::authorize::AuthorizedCaller;
 use body::{Body, full, rejoined};
 use calls::idempotency::{IdempotencyError, KeyOutcome, KeyStatus};
@@ -34,7 +35,12 @@ pub const MAX_KEPT_BYTES: usize = 1 << 20;
 /// An answer as it is stored: this as one line of JSON, then the bytes of its body.
 #[derive(Serialize, Deserialize)]
 enum KeptHead {
-    Answer { status: u16, headers: Vec<(String, String)> },
+    Answer {
+        status: u16,
+        headers: Vec<(String, String)>,
+        /// See [`AcceptedJob`].
+        job_id: Option<String>,
+    },
     Problem(Problem),
 }
 
@@ -169,7 +175,8 @@ async fn outcome_of(
     let headers = parts.headers.iter().filter(|(name, _)| **name != CONTENT_LENGTH);
     let headers =
         headers.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))).collect();
-    let kept = stored_answer(&KeptHead::Answer { status: parts.status.as_u16(), headers }, &read);
+    let job_id = parts.extensions.get().map(|AcceptedJob(id)| id.clone());
+    let kept = stored_answer(&KeptHead::Answer { status: parts.status.as_u16(), headers, job_id }, &read);
     (Ok(Response::from_parts(parts, full(held.tie_to(read.freeze())))), kept)
 }
 
@@ -188,9 +195,9 @@ fn replayed_answer(kept: &[u8]) -> Result<Response<Body>, Problem> {
     let (head, body) = kept.split_at(line);
     let head: KeptHead = serde_json::from_slice(head).map_err(|_| damaged())?;
     let replayed = HeaderValue::from_static("true");
-    let (status, headers) = match head {
+    let (status, headers, job_id) = match head {
         KeptHead::Problem(problem) => return Err(problem.header(REPLAYED, replayed)),
-        KeptHead::Answer { status, headers } => (status, headers),
+        KeptHead::Answer { status, headers, job_id } => (status, headers, job_id),
     };
     let mut response = Response::new(full(Bytes::copy_from_slice(&body[1..])));
     *response.status_mut() = StatusCode::from_u16(status).map_err(|_| damaged())?;
@@ -200,6 +207,9 @@ fn replayed_answer(kept: &[u8]) -> Result<Response<Body>, Problem> {
         }
     }
     response.headers_mut().insert(REPLAYED, replayed);
+    if let Some(id) = job_id {
+        response.extensions_mut().insert(AcceptedJob(id));
+    }
     Ok(response)
 }
 
@@ -221,6 +231,17 @@ mod tests {
         assert_eq!(key_of(&["8e03978e-40d5"]), Ok(Some("8e03978e-40d5".to_owned())));
         assert_eq!(key_of(&["\"8e03978e-40d5\""]), Ok(Some("8e03978e-40d5".to_owned())));
         assert!(key_of(&[&"k".repeat(MAX_KEY_CHARACTERS)]).is_ok());
+    }
+
+    #[test]
+    fn an_answer_is_repeated_with_its_job_and_one_of_a_previous_version_without() {
+        let repeated = |head: &str| {
+            let response = replayed_answer(format!("{head}\n{{}}").as_bytes()).unwrap();
+            response.extensions().get().map(|AcceptedJob(id)| id.clone())
+        };
+        let head = KeptHead::Answer { status: 200, headers: Vec::new(), job_id: Some("job_1".to_owned()) };
+        assert_eq!(repeated(&serde_json::to_string(&head).unwrap()).as_deref(), Some("job_1"));
+        assert_eq!(repeated(r#"{"Answer":{"status":200,"headers":[]}}"#), None);
     }
 
     #[test]

@@ -156,7 +156,6 @@ impl Jobs {
         let limit = match error.cause() {
             pipeline::Error::Invocation(InvocationError::TimedOut(_) | InvocationError::Limit(Limit::Time))
             | pipeline::Error::Egress(EgressError::TimedOut)
-            | pipeline::Error::Http(http::Error::TimedOut)
                 if Instant::now() >= deadline =>
             {
                 Some("jobs.timeout_s")

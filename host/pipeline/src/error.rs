@@ -94,7 +94,7 @@ pub enum Error {
         /// The key that raises it. `None` if it is the connector's own.
         key: Option<&'static str>,
     },
-    /// The connector reports the error of a request, and says nothing about it.
+    /// The connector reports an error in the terms of the contract, which has no other cause.
     #[error("{0}")]
     Http(http::Error),
     /// The upstream answered with a status of 4xx or 5xx, or the connector says so.
@@ -203,7 +203,6 @@ impl Error {
                 | Self::RefreshTimedOut
                 | Self::Invocation(InvocationError::TimedOut(_))
                 | Self::Egress(EgressError::TimedOut)
-                | Self::Http(http::Error::TimedOut)
         )
     }
 

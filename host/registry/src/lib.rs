@@ -338,9 +338,13 @@ impl Registry {
     /// connector keeps its history.
     ///
     /// # Errors
-    /// If the store does not answer.
-    pub async fn history(&self, identifier: Option<&str>, limit: u32) -> Result<Vec<Change>, StoreError> {
-        self.history.list(identifier, limit).await
+    /// If the store does not answer, or if the connector has no history.
+    pub async fn history(&self, identifier: Option<&str>, limit: u32) -> Result<Vec<Change>, ChangeError> {
+        let changes = self.history.list(identifier, limit).await?;
+        match identifier {
+            Some(identifier) if changes.is_empty() => Err(ChangeError::Unknown(identifier.to_owned())),
+            _ => Ok(changes),
+        }
     }
 
     /// The digest of the present version of a connector: the live one, or the last one that was

@@ -16,7 +16,7 @@ use auth::Scope;
 use calls::Recording;
 use contract::Effect;
 use contract::words::sentence;
-use endpoint::answer::{AnswerDeadline, private_answer};
+use endpoint::answer::{AcceptedJob, AnswerDeadline, private_answer};
 use endpoint::authorize::AuthorizedCaller;
 use endpoint::headers::{CallHeaders, RequestedTimeout};
 use endpoint::records::JobAcceptedRecord;
@@ -252,8 +252,12 @@ impl OperationCall {
         let job_id = gateway.jobs.add(new).await.map_err(job_problem)?;
         recording.is_job(&job_id);
         operation.metrics.succeeded.inc();
+        let accepted = AcceptedJob(job_id.clone());
         let href = format!("/jobs/{job_id}");
-        Ok(private_answer(&json!(JobAcceptedRecord { job_id, status: JobStatus::Pending.name(), href })))
+        let mut response =
+            private_answer(&json!(JobAcceptedRecord { job_id, status: JobStatus::Pending.name(), href }));
+        response.extensions_mut().insert(accepted);
+        Ok(response)
     }
 }
 

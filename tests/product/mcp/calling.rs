@@ -131,6 +131,21 @@ fn a_call_in_the_background_is_waited_for_and_jobs_can_be_looked_at() {
 }
 
 #[test]
+fn a_repeated_key_waits_for_the_job_of_the_first_call() {
+    let (_gateway, service, agent) = world();
+    service.reply("/slow", Reply::json(json!({"ready": true})));
+    let send = || {
+        let params = json!({"name": "account__change", "arguments": {"path": "/slow", "count": 1}});
+        text_of(&result(&agent.request("tools/call", params).header("idempotency-key", "one").send()))
+    };
+    let first = send();
+    assert!(!first.contains("job_id"), "{first}");
+    assert_eq!(send(), first);
+    let jobs = agent.client.get("/jobs").ok();
+    assert_eq!(jobs["jobs"].as_array().unwrap().len(), 1, "{jobs}");
+}
+
+#[test]
 fn a_call_ends_when_its_client_closes_the_connection() {
     let (gateway, service, agent) = world();
     let gate = Gate::default();

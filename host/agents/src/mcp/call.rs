@@ -3,10 +3,8 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use http_body_util::BodyExt;
 use hyper::Response;
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout_at};
 
@@ -18,6 +16,7 @@ use super::{Done, Exchange, Failed, Stop, confirm, connect, headers, own_tools, 
 use body::Body;
 use body::media_type::essence;
 use contract::words::{nearest, shortened};
+use endpoint::answer::AcceptedJob;
 use endpoint::authorize::AuthorizedCaller;
 use endpoint::headers::CallHeaders;
 use endpoint::recorded::OpenCall;
@@ -205,34 +204,27 @@ impl ToolCall<'_> {
         connector: &Connector,
         tool: &Tool,
         file: Option<&FileCall>,
-        response: Response<Body>,
+        mut response: Response<Body>,
         deadline: Instant,
     ) -> Result<Done, Stop> {
         let (gateway, revision) = (self.exchange.gateway, self.client.revision);
         let operation = connector.operation(&tool.operation);
-        let is_background = operation.is_some_and(|operation| operation.manifest.background);
         let form = operation.map_or_else(Form::default, |operation| Form::of(operation, tool.output.clone()));
         if let Some(file) = file.filter(|_| is_for_a_link(&response)) {
             // The content is not read: the address asks for it again.
             let link = file.link(self, response.headers())?;
             return Ok(Done::Text(result::complete(revision, &link, false)));
         }
-        if !is_background {
+        let Some(AcceptedJob(job_id)) = response.extensions_mut().remove() else {
             let reading = result::of_answer(gateway, revision, response, &form);
             let read = timeout_at(deadline, reading).await.unwrap_or_else(|_| {
                 Err(problem::UPSTREAM_TIMED_OUT
                     .with_detail("The answer did not arrive before the call ended; ask for less."))
             });
             return Ok(Done::Text(read?));
-        }
-        let accepted =
-            response.into_body().collect().await.map_err(|error| {
-                problem::INTERNAL.with_detail(format!("The id of the job cannot be read: {error}."))
-            })?;
-        let accepted: Value = serde_json::from_slice(&accepted.to_bytes()).unwrap_or_default();
-        let job_id = accepted["job_id"].as_str().unwrap_or_default();
+        };
         if self.client.can.tasks {
-            return Box::pin(tasks::created(self.exchange, revision, job_id)).await.map(Done::Text);
+            return Box::pin(tasks::created(self.exchange, revision, &job_id)).await.map(Done::Text);
         }
         let token = self.progress_token.clone();
         let is_told = token.is_some();

@@ -49,12 +49,12 @@ impl JobWait {
     pub(super) fn new(
         gateway: &Arc<Gateway>,
         caller: &AuthorizedCaller,
-        job_id: &str,
+        job_id: String,
         revision: Revision,
         form: Form,
         token: Option<String>,
     ) -> Self {
-        let job = AbandonedJob { gateway: Arc::clone(gateway), caller: caller.clone(), id: job_id.to_owned() };
+        let job = AbandonedJob { gateway: Arc::clone(gateway), caller: caller.clone(), id: job_id };
         Self { job, revision, form, token, end: Instant::now() + JOB_WAIT, pause: LOOKS.0, told: 0.0 }
     }
 

@@ -100,10 +100,6 @@ impl Local {
     }
 
     pub(super) async fn history(&self, id: Option<&str>, limit: u32) -> Result<Vec<ChangeRecord>, ChangeError> {
-        let changes = self.registry.history(id, limit).await?;
-        match id {
-            Some(id) if changes.is_empty() => Err(ChangeError::Unknown(id.to_owned())),
-            _ => Ok(changes.into_iter().map(ChangeRecord::from).collect()),
-        }
+        Ok(self.registry.history(id, limit).await?.into_iter().map(ChangeRecord::from).collect())
     }
 }

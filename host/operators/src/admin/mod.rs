@@ -192,11 +192,7 @@ pub async fn list_history(call: HttpCall<'_>) -> Result<Response<Body>, Problem>
         Ok(())
     })?;
     let connector = Some(call.arguments.connector).filter(|connector| !connector.is_empty());
-    let changes = call.gateway.registry.history(connector, limit).await;
-    let changes = changes.map_err(|error| change_problem(ChangeError::Store(error)))?;
-    if let Some(connector) = connector.filter(|_| changes.is_empty()) {
-        return Err(change_problem(ChangeError::Unknown(connector.to_owned())));
-    }
+    let changes = call.gateway.registry.history(connector, limit).await.map_err(change_problem)?;
     let changes = changes.into_iter().map(ChangeRecord::from).collect();
     Ok(json_answer(&json!(HistoryRecord { changes })))
 }

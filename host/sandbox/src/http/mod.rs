@@ -1,11 +1,15 @@
 //! The `http` interface: requests go out through egress, and responses stay in the gateway until
 //! the guest reads them.
 //!
+//! - `guest_errors`: the errors of requests as the guest gets them
 //! - `hook`: the address at which a service notifies the gateway, in requests that subscribe
+//! - `method`: the methods of requests
 //! - `outbound`: the requests of one invocation, and the user's credential
 //! - `response`: a response and its body
 
+mod guest_errors;
 mod hook;
+mod method;
 mod outbound;
 mod response;
 
@@ -28,9 +32,8 @@ use contract_rules::link;
 use egress::EgressError;
 
 pub use self::hook::Hook;
-use self::outbound::to_guest;
+pub(crate) use self::method::{method_for_guest, method_of_row};
 pub use self::outbound::{CallerRequest, CredentialSource, Outbound, Request};
-pub(crate) use self::outbound::{method_for_guest, method_of_row};
 use self::response::{Open, ResponseSource};
 pub use self::response::{Response, ResponseBody};
 
@@ -69,7 +72,7 @@ impl Guest {
         let Some(connection) = self.module.connections.take(1) else { return Ok(Err(Error::Busy(1))) };
         let mut buffered = self.call.outbound.memory().part();
         if let Err(exhausted) = buffered.grow_to(BUFFERED_BYTES) {
-            return Ok(Err(to_guest(exhausted.into())));
+            return Ok(Err(self.call.outbound.to_guest(exhausted.into())));
         }
         let held = self.host_memory.hold_shared(BUFFERED_BYTES)?;
         self.open_responses += 1;
@@ -94,7 +97,7 @@ impl Guest {
             Ok(response) => response,
             Err(error) => {
                 self.close_response(Some(open));
-                return Ok(Err(to_guest(error)));
+                return Ok(Err(self.call.outbound.to_guest(error)));
             }
         };
         let mut open = Some(open);
@@ -119,7 +122,7 @@ impl Guest {
             EgressError::TooLarge { limit } => Error::TooLarge(format!(
                 "the upstream's response is larger than {limit} bytes: request less, or raise `limits.response_mb`"
             )),
-            error => to_guest(error),
+            error => self.call.outbound.to_guest(error),
         }))
     }
 
@@ -149,10 +152,7 @@ impl Guest {
                 let _held = self.host_memory.hold(source.url.as_str().len() + address.len())?;
                 Ok(Ok(Some(self.table.push(Link { address: link, _held })?)))
             }
-            Err(error) => {
-                self.call.outbound.record().request_failed(&error);
-                Ok(Err(to_guest(error)))
-            }
+            Err(error) => Ok(Err(self.call.outbound.to_guest(error))),
         }
     }
 }
@@ -272,11 +272,12 @@ impl HostResponse for Guest {
     async fn peek(&mut self, response: Resource<Response>, length: u32) -> wasmtime::Result<Result<Vec<u8>, Error>> {
         let length = PEEK_BYTES.min(length as usize);
         let _waiting = self.wait_for(Awaited::Upstream);
-        Ok(match &mut self.table.get_mut(&response)?.body {
-            ResponseBody::Unread(body) => body.peek(length).await.map(<[u8]>::to_vec).map_err(to_guest),
+        let first = match &mut self.table.get_mut(&response)?.body {
+            ResponseBody::Unread(body) => body.peek(length).await.map(<[u8]>::to_vec),
             ResponseBody::Read(body) => Ok(body.get(..length).unwrap_or(body).to_vec()),
-            ResponseBody::Failed(error) => Err(to_guest(error.clone())),
-        })
+            ResponseBody::Failed(error) => Err(error.clone()),
+        };
+        Ok(first.map_err(|error| self.call.outbound.to_guest(error)))
     }
 
     async fn bytes(&mut self, response: Resource<Response>) -> wasmtime::Result<Result<Vec<u8>, Error>> {

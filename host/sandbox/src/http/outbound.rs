@@ -9,11 +9,13 @@ use memory::MemoryBudget;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
+use super::guest_errors::{GuestErrors, in_contract};
+use super::method::{method, method_for_guest};
 use super::{Hook, Link};
 use crate::bindings::gateway::connector::http as wit;
 use crate::bindings::gateway::connector::signed_links::LinkRequest;
 use crate::guest::Guest;
-use egress::{CallRecord, Credential, Egress, EgressError, Headers, Tracing, Upstream, whole_seconds};
+use egress::{CallRecord, Credential, Egress, EgressError, Headers, Tracing, Upstream};
 
 /// Sends the requests of one invocation to its upstreams.
 #[derive(Clone)]
@@ -34,6 +36,7 @@ struct Route {
     upstreams: Arc<HashMap<String, Upstream>>,
     deadline: Instant,
     credentials: Option<Arc<dyn CredentialSource>>,
+    errors: GuestErrors,
 }
 
 /// The source of the user's credential for the requests of an invocation.
@@ -89,16 +92,14 @@ impl Request {
         headers: Vec<(String, String)>,
         body: egress::Body,
     ) -> Self {
-        let method = match method {
-            rows::Method::Get => wit::Method::Get,
-            rows::Method::Head => wit::Method::Head,
-            rows::Method::Post => wit::Method::Post,
-            rows::Method::Put => wit::Method::Put,
-            rows::Method::Patch => wit::Method::Patch,
-            rows::Method::Delete => wit::Method::Delete,
-        };
-        let (upstream, target) = (upstream.to_owned(), egress::Target::Path(path));
-        Self { upstream, method, target, headers, body, omit_credential: false }
+        Self {
+            upstream: upstream.to_owned(),
+            method: method_for_guest(method),
+            target: egress::Target::Path(path),
+            headers,
+            body,
+            omit_credential: false,
+        }
     }
 
     /// Converts a request of the guest. Removes the link that it owns from the table of the guest.
@@ -161,7 +162,7 @@ impl Outbound {
         credentials: Option<Arc<dyn CredentialSource>>,
         record: CallRecord,
     ) -> Self {
-        let route = Arc::new(Route { egress, upstreams, deadline, credentials });
+        let route = Arc::new(Route { egress, upstreams, deadline, credentials, errors: GuestErrors::default() });
         Self::with(Some(route), Arc::new(record))
     }
 
@@ -211,18 +212,18 @@ impl Outbound {
         &self.record
     }
 
-    /// The error of a request that a connector passes on as `fault.http`. `None` if no request
-    /// failed with it, or if the contract's error says as much.
-    pub fn cause(&self, passed_on: &wit::Error) -> Option<EgressError> {
-        match passed_on {
-            wit::Error::InvalidRequest(detail) | wit::Error::Unreachable(detail) => self.record.failure(detail),
-            // The guest gets the detail only.
-            wit::Error::Denied(detail) => {
-                self.record.failure(&EgressError::NotLinked { detail: detail.clone() }.to_string())
-            }
-            wit::Error::RateLimited(_) | wit::Error::Busy(_) => self.record.lost_queue(),
-            _ => None,
+    /// An error of a request for the guest, in the terms of the contract.
+    pub(super) fn to_guest(&self, error: EgressError) -> wit::Error {
+        match &self.route {
+            Some(route) => route.errors.give(error),
+            None => in_contract(&error),
         }
+    }
+
+    /// The cause of an error that a connector passes on as `fault.http`. `None` if the guest did not
+    /// get it from a request, or if the contract's error says as much.
+    pub fn cause(&self, passed_on: &wit::Error) -> Option<EgressError> {
+        self.route.as_ref()?.errors.cause(passed_on)
     }
 
     /// Sends a request of a connector. `limit` is the maximum size of the response's body in bytes.
@@ -234,19 +235,16 @@ impl Outbound {
     /// # Errors
     /// See [`EgressError`].
     pub async fn send(&self, request: Request, limit: u64) -> Result<egress::Response, EgressError> {
-        let sent = async {
-            let (route, upstream) = self.upstream(&request.upstream)?;
-            let mut request = self.request(route, request, limit)?;
-            // As the last step, and only in requests that the user has allowed.
-            if let Some(hook) = &self.hook
-                && request.carried(upstream).is_some()
-            {
-                request.body = hook.fill(request.body);
-                request.further_secrets = Arc::clone(hook.masked());
-            }
-            self.send_refreshing(route, upstream, request).await
-        };
-        sent.await.inspect_err(|error| self.record.request_failed(error))
+        let (route, upstream) = self.upstream(&request.upstream)?;
+        let mut request = self.request(route, request, limit)?;
+        // As the last step, and only in requests that the user has allowed.
+        if let Some(hook) = &self.hook
+            && request.carried(upstream).is_some()
+        {
+            request.body = hook.fill(request.body);
+            request.further_secrets = Arc::clone(hook.masked());
+        }
+        self.send_refreshing(route, upstream, request).await
     }
 
     /// Sends a request that a caller composed, and not a connector. The rest is as in
@@ -261,13 +259,9 @@ impl Outbound {
         limit: u64,
     ) -> Result<egress::Response, EgressError> {
         let CallerRequest { method, path, headers, body } = request;
-        let sent = async {
-            let (route, upstream) = self.upstream(upstream)?;
-            let request =
-                egress::Request { headers, body, ..self.blank(route, method, egress::Target::Path(path), limit) };
-            self.send_refreshing(route, upstream, request).await
-        };
-        sent.await.inspect_err(|error| self.record.request_failed(error))
+        let (route, upstream) = self.upstream(upstream)?;
+        let request = egress::Request { headers, body, ..self.blank(route, method, egress::Target::Path(path), limit) };
+        self.send_refreshing(route, upstream, request).await
     }
 
     async fn send_refreshing(
@@ -339,7 +333,7 @@ impl Outbound {
             let credential = route.credentials.as_ref().map(|source| source.credential());
             upstream.signed_link(credential.as_ref(), &method(verb), &path, seconds)
         };
-        made().map(String::from).inspect_err(|error| self.record.request_failed(error)).map_err(to_guest)
+        made().map(String::from).map_err(|error| self.to_guest(error))
     }
 
     fn upstream(&self, name: &str) -> Result<(&Route, &Upstream), EgressError> {
@@ -366,63 +360,6 @@ fn body(body: Option<wit::Body>, guest: &Guest) -> egress::Body {
             Some(multipart) => egress::Body::Multipart(multipart),
             None => egress::Body::Typed { content_type: typed.content_type, bytes: typed.bytes.into() },
         },
-    }
-}
-
-fn method(method: wit::Method) -> hyper::Method {
-    match method {
-        wit::Method::Get => hyper::Method::GET,
-        wit::Method::Head => hyper::Method::HEAD,
-        wit::Method::Post => hyper::Method::POST,
-        wit::Method::Put => hyper::Method::PUT,
-        wit::Method::Patch => hyper::Method::PATCH,
-        wit::Method::Delete => hyper::Method::DELETE,
-    }
-}
-
-/// The method of a declared row.
-pub(crate) fn method_of_row(method: wit::Method) -> rows::Method {
-    match method {
-        wit::Method::Get => rows::Method::Get,
-        wit::Method::Head => rows::Method::Head,
-        wit::Method::Post => rows::Method::Post,
-        wit::Method::Put => rows::Method::Put,
-        wit::Method::Patch => rows::Method::Patch,
-        wit::Method::Delete => rows::Method::Delete,
-    }
-}
-
-/// The method of a request that is made from a declared row.
-pub(crate) fn method_for_guest(method: rows::Method) -> wit::Method {
-    match method {
-        rows::Method::Get => wit::Method::Get,
-        rows::Method::Head => wit::Method::Head,
-        rows::Method::Post => wit::Method::Post,
-        rows::Method::Put => wit::Method::Put,
-        rows::Method::Patch => wit::Method::Patch,
-        rows::Method::Delete => wit::Method::Delete,
-    }
-}
-
-/// An error in the terms of the contract.
-pub(crate) fn to_guest(error: EgressError) -> wit::Error {
-    match error {
-        EgressError::InvalidRequest { detail } | EgressError::BadPath { detail } => wit::Error::InvalidRequest(detail),
-        EgressError::PathTooLong => wit::Error::InvalidRequest(error.to_string()),
-        EgressError::Denied { detail } | EgressError::NotLinked { detail } => wit::Error::Denied(detail),
-        EgressError::RateLimited { retry_after } | EgressError::QueueStuck { retry_after } => {
-            wit::Error::RateLimited(u32::try_from(whole_seconds(retry_after)).unwrap_or(u32::MAX))
-        }
-        EgressError::NoMemory | EgressError::QueueUnknown => wit::Error::Busy(1),
-        EgressError::TimedOut => wit::Error::TimedOut,
-        EgressError::TooLarge { .. } => wit::Error::TooLarge(error.to_string()),
-        EgressError::Unreachable { .. } | EgressError::Unresolved { .. } => wit::Error::Unreachable(error.to_string()),
-        EgressError::BadResponse { .. } => wit::Error::BadAnswer(error.to_string()),
-        EgressError::BadRedirect { .. } => wit::Error::Denied(error.to_string()),
-        // Bodies of connectors can be sent again.
-        EgressError::TokenRefreshed | EgressError::NotConfigured { .. } | EgressError::NoAccountUrl { .. } => {
-            wit::Error::Failed(error.to_string())
-        }
     }
 }
 
