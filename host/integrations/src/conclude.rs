@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::authorization::WITHDRAWN;
 use super::connect::identifier_of_account;
-use super::device::WITHDRAWN;
 use super::{AccountSecret, AuthorizationResult, IntegrationError, Integrations};
 use store::{Account, Acting, Authorization, acting};
 
@@ -63,7 +63,7 @@ impl Integrations {
         if self.store.authorizations().is_withdrawn(&authorization.hash).await? {
             return Ok(AuthorizationResult::failed(WITHDRAWN));
         }
-        let Authorization { holder, user_identifier, replaces, confirms, labels, .. } = authorization;
+        let Authorization { holder, user_identifier, replaces, confirms, labels, connect_link, .. } = authorization;
         let user_identifier = identifier_of_account(user_identifier.as_deref(), &account);
         if !replaces
             && let Some(previous) = self.store.integrations().get(holder, &user_identifier).await?
@@ -77,6 +77,7 @@ impl Integrations {
             return Ok(AuthorizationResult::Pending { user_identifier, completion });
         }
         self.connect(holder, Some(&user_identifier), labels.clone(), account, secret).await?;
+        self.note_on_link(connect_link.as_deref(), holder, &user_identifier).await;
         Ok(AuthorizationResult::Connected { user_identifier })
     }
 }

@@ -12,12 +12,11 @@ use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::begin::random_secret;
-use super::events::Change;
-use super::exchange::state_hash;
+use super::authorization::{random_secret, state_hash};
+use super::connect::NewConnection;
 use super::{AccountSecret, IntegrationError, Integrations};
 use oauth::Tokens;
-use store::{Account, AccountAddress, Connected, FoundGrant, Holder, Integration, Labels, PendingGrant, Sealed};
+use store::{Account, AccountAddress, FoundGrant, Holder, Integration, Labels, PendingGrant, Sealed};
 
 /// Time that the caller has to confirm a grant.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
@@ -107,21 +106,8 @@ impl Integrations {
             FoundGrant::Unknown => return Ok(Err(NotConfirmed::Unknown)),
         };
         let OpenGrant { account, secret, labels } = self.unseal_grant(&grant).await?;
-        let sealed = match secret.to_bytes() {
-            Some(bytes) => Some(self.vault.seal(&holder.secret_context(user_identifier), bytes.expose_secret()).await?),
-            None => None,
-        };
-        let details = secret.details(account, sealed);
-        let connected = Connected {
-            auth_type: secret.auth_type(),
-            details,
-            labels,
-            oauth_client: secret.client_of_tenant().map(str::to_owned),
-            grant_type: secret.grant_type(),
-        };
-        let previous = self.store.integrations().get(holder, user_identifier).await?;
-        let event = self.event_deliveries(holder, user_identifier, Change::Connected).await?;
-        let replaced = self.grant_of_previous(previous.as_ref(), &secret).await;
+        let NewConnection { connected, event, replaced } =
+            self.new_connection(holder, user_identifier, labels, account, &secret).await?;
         match self.store.pending_grants().confirm(grant, connected, event, replaced.clone()).await? {
             None => Ok(Err(NotConfirmed::Unknown)),
             Some(integration) => {

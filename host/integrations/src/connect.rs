@@ -5,36 +5,53 @@ use std::sync::Arc;
 use secrecy::ExposeSecret;
 
 use super::events::Change;
-use super::{AccountSecret, IntegrationError, Integrations};
-use store::{Account, AccountAddress, Connected, Holder, Integration, Labels, PendingGrant};
+use super::{AccountSecret, ConnectRequest, IntegrationError, Integrations};
+use store::{Account, Connected, Holder, Integration, Labels, NewDelivery, PendingGrant};
 
 /// The identifier of an integration if neither the caller nor the service names the account.
 const UNNAMED: &str = "default";
 
-/// The integration that an account is connected as.
-#[derive(Clone, Copy)]
-pub struct Named<'a> {
-    /// The user, and the connector.
-    pub holder: &'a Holder,
-    /// `None` for the name of the account.
-    pub user_identifier: Option<&'a str>,
-    /// `None` keeps the labels of an integration that is overwritten.
-    pub labels: Option<&'a Labels>,
-    /// The parts of the account's address that the user gave, which the connector accepts.
-    pub address: &'a AccountAddress,
-    /// The id of the link on whose page the user connects it. `None` if the application does.
-    pub connect_link: Option<&'a str>,
+/// The parts of the transaction that stores an account.
+pub(super) struct NewConnection {
+    pub(super) connected: Connected,
+    /// The deliveries of the event that the account is connected.
+    pub(super) event: Vec<NewDelivery>,
+    /// The grant that the account replaces, to be revoked after the transaction.
+    pub(super) replaced: Option<PendingGrant>,
 }
 
 impl Integrations {
-    /// Checks that the link of an account was not ended while the service was asked.
+    /// Stores the account of a request, unless the link on whose page it was to be connected was
+    /// ended while the service was asked.
     ///
     /// # Errors
-    /// If it has ended, or if the store fails.
-    pub async fn check_link(&self, link: Option<&str>) -> Result<(), IntegrationError> {
-        let Some(id) = link else { return Ok(()) };
-        let link = self.store.connect_links().get(id).await?;
-        if link.is_some_and(|link| link.end.is_none()) { Ok(()) } else { Err(IntegrationError::LinkEnded) }
+    /// If the link has ended, or as [`Integrations::connect`].
+    pub async fn connect_as_requested(
+        self: &Arc<Self>,
+        request: &ConnectRequest,
+        account: Account,
+        secret: &AccountSecret,
+    ) -> Result<Integration, IntegrationError> {
+        let ConnectRequest { holder, user_identifier, labels, connect_link, .. } = request;
+        if let Some(id) = connect_link {
+            let link = self.store.connect_links().get(id).await?;
+            if link.is_none_or(|link| link.end.is_some()) {
+                return Err(IntegrationError::LinkEnded);
+            }
+        }
+        let integration = self.connect(holder, user_identifier.as_deref(), labels.clone(), account, secret).await?;
+        self.note_on_link(connect_link.as_deref(), holder, &integration.user_identifier).await;
+        Ok(integration)
+    }
+
+    /// Lets the page of a link show an account that was connected. A failure does not disconnect the
+    /// account.
+    pub(super) async fn note_on_link(&self, link: Option<&str>, holder: &Holder, user_identifier: &str) {
+        if let Some(link) = link
+            && let Err(error) = self.store.connect_links().note_account(link, &holder.connector, user_identifier).await
+        {
+            tracing::warn!(%error, "the page of a link cannot show an account that was connected");
+        }
     }
 
     /// Stores an account and its secret. They replace the account and the secret of an
@@ -53,42 +70,59 @@ impl Integrations {
         secret: &AccountSecret,
     ) -> Result<Integration, IntegrationError> {
         let user_identifier = identifier_of_account(user_identifier, &account);
-        let sealed = match secret.to_bytes() {
-            None => None,
-            Some(bytes) => {
-                Some(self.vault.seal(&holder.secret_context(&user_identifier), bytes.expose_secret()).await?)
-            }
-        };
-        let details = secret.details(account, sealed);
-        let previous = self.store.integrations().get(holder, &user_identifier).await?;
-        let event = self.event_deliveries(holder, &user_identifier, Change::Connected).await?;
-        let replaced = self.grant_of_previous(previous.as_ref(), secret).await;
-        let connected = Connected {
-            auth_type: secret.auth_type(),
-            details,
-            labels,
-            oauth_client: secret.client_of_tenant().map(str::to_owned),
-            grant_type: secret.grant_type(),
-        };
-        let integration = self
-            .store
-            .integrations()
-            .connect_labelled(holder, &user_identifier, connected, event, replaced.clone())
-            .await?;
+        let NewConnection { connected, event, replaced } =
+            self.new_connection(holder, &user_identifier, labels, account, secret).await?;
+        let stored = self.store.integrations();
+        let integration = stored.connect_labelled(holder, &user_identifier, connected, event, replaced.clone()).await?;
         self.note_connected(replaced, &integration).await;
         Ok(integration)
     }
 
-    /// The grant that the transaction replaces, to be revoked after it.
-    pub(super) async fn grant_of_previous(
+    /// Prepares the transaction that stores an account.
+    ///
+    /// # Errors
+    /// If the secret cannot be sealed or the store fails.
+    pub(super) async fn new_connection(
         &self,
-        previous: Option<&Integration>,
+        holder: &Holder,
+        user_identifier: &str,
+        labels: Option<Labels>,
+        account: Account,
         secret: &AccountSecret,
-    ) -> Option<PendingGrant> {
-        match previous {
-            Some(previous) => self.replaced_grant(previous, secret).await,
+    ) -> Result<NewConnection, IntegrationError> {
+        let connected = self.sealed_account(holder, user_identifier, labels, account, secret).await?;
+        let previous = self.store.integrations().get(holder, user_identifier).await?;
+        let event = self.event_deliveries(holder, user_identifier, Change::Connected).await?;
+        let replaced = match previous {
+            Some(previous) => self.replaced_grant(&previous, secret).await,
             None => None,
-        }
+        };
+        Ok(NewConnection { connected, event, replaced })
+    }
+
+    /// An account as the store has it.
+    ///
+    /// # Errors
+    /// If the secret cannot be sealed.
+    pub(super) async fn sealed_account(
+        &self,
+        holder: &Holder,
+        user_identifier: &str,
+        labels: Option<Labels>,
+        account: Account,
+        secret: &AccountSecret,
+    ) -> Result<Connected, IntegrationError> {
+        let sealed = match secret.to_bytes() {
+            None => None,
+            Some(bytes) => Some(self.vault.seal(&holder.secret_context(user_identifier), bytes.expose_secret()).await?),
+        };
+        Ok(Connected {
+            auth_type: secret.auth_type(),
+            details: secret.details(account, sealed),
+            labels,
+            oauth_client: secret.client_of_tenant().map(str::to_owned),
+            grant_type: secret.grant_type(),
+        })
     }
 
     /// Runs the steps after the transaction: wakes the sender of events, updates the cache, and

@@ -160,15 +160,26 @@ impl From<StoreError> for AccessError {
     }
 }
 
-/// Why an authorization was not started.
+/// Why no account is connected, and no authorization was started.
 #[derive(Debug, Error)]
 pub enum BeginError {
+    /// The credentials of the request cannot be used, or the service refuses them.
+    #[error("the credentials cannot be used: {detail}")]
+    Credentials {
+        /// JSON Pointer into the credentials.
+        pointer: String,
+        /// A sentence that says what to do.
+        detail: String,
+    },
     /// Settings or grants for the provider are missing.
     #[error(transparent)]
     NotConfigured(#[from] NotConfigured),
-    /// The provider gave no device code.
+    /// The provider gave no token or no device code.
     #[error(transparent)]
     Provider(#[from] TokenError),
+    /// The access token cannot be sent, or not be masked in responses.
+    #[error("the provider's access token cannot be used: {0}")]
+    UnusableToken(String),
     /// The gateway itself failed.
     #[error(transparent)]
     Failed(#[from] IntegrationError),

@@ -17,7 +17,7 @@ use contract::{AuthAdditions, AuthScheme, Signature};
 use oauth::{AccountGrant, Tokens};
 use registry::RefusedPart;
 use store::digest::sha256_hex;
-use store::{Account, Connected, Holder, Imported, Labels, NewImport};
+use store::{Account, Holder, Imported, Labels, NewImport};
 
 /// An account to import.
 pub struct Import {
@@ -152,20 +152,8 @@ impl Integrations {
             }
             *requested = scopes.clone().unwrap_or_else(|| scheme.scopes.clone());
         }
-        let context = holder.secret_context(user_identifier);
-        let sealed = match secret.to_bytes() {
-            None => None,
-            Some(bytes) => {
-                Some(self.vault.seal(&context, bytes.expose_secret()).await.map_err(|error| failed(error.into()))?)
-            }
-        };
-        let connected = Connected {
-            auth_type: secret.auth_type(),
-            details: secret.details(account.clone(), sealed),
-            labels: labels.clone(),
-            oauth_client: secret.client_of_tenant().map(str::to_owned),
-            grant_type: secret.grant_type(),
-        };
+        let connected = self.sealed_account(holder, user_identifier, labels.clone(), account.clone(), &secret).await;
+        let connected = connected.map_err(failed)?;
         // Stretching takes so long that it must not run on a serving thread.
         let bytes = if guessable(&import.credentials).is_some() { STRETCHING_BYTES } else { 0 };
         let hash = compute::run(bytes, || hash_of(import)).await;

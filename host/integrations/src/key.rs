@@ -9,9 +9,6 @@ use super::key_form::KeyUse;
 use contract::KeyPlacement;
 use egress::{Credential, EgressError, KeyPair, SHORTEST_SECRET, SignatureScheme};
 
-/// Longest accepted key: longer than any in use, and short enough for a header.
-pub(super) const MAX_CHARACTERS: usize = 4096;
-
 /// An API key, a user name with a password, or a key that signs requests.
 #[derive(Clone)]
 pub struct Key {
@@ -55,7 +52,7 @@ struct KeyJson<'a> {
 }
 
 impl Key {
-    /// Reads `credentials` that [`KeyForm::schema`](super::KeyForm::schema) accepts, or bytes that
+    /// Reads `credentials` that [`KeyForm::form`](super::KeyForm::form) accepts, or bytes that
     /// [`Key::to_bytes`] wrote.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::key::MAX_CHARACTERS;
+use super::credentials_form::{CredentialsForm, FieldKind, MAX_CHARACTERS, secret, text};
 use contract::{Address, ApiKey, AuthAdditions, KeyPlacement, Signature};
 use contract_rules::signature::Region;
 use egress::{SHORTEST_SECRET, SignatureScheme};
@@ -101,21 +101,17 @@ impl KeyForm {
         }
     }
 
-    /// The JSON Schema of the member `credentials`.
-    pub fn schema(self) -> Value {
-        let secret = |shortest: usize, description: &str| {
-            json!({
-                "type": "string", "minLength": shortest, "maxLength": MAX_CHARACTERS, "writeOnly": true,
-                "description": description,
-            })
-        };
-        let id = |description: &str| json!({"type": "string", "minLength": 1, "maxLength": MAX_CHARACTERS, "description": description});
-        let (required, properties) = match self {
-            Self::ApiKey => {
-                (json!(["api_key"]), json!({"api_key": secret(SHORTEST_SECRET, "The user's key at the service.")}))
-            }
+    /// The form of the keys, for applications and for people.
+    pub fn form(self) -> CredentialsForm {
+        use FieldKind::{Secret, Text};
+        let (required, properties, shown) = match self {
+            Self::ApiKey => (
+                vec!["api_key"],
+                json!({"api_key": secret(SHORTEST_SECRET, "The user's key at the service.")}),
+                vec![("api_key", Secret)],
+            ),
             Self::Login => (
-                json!(["username"]),
+                vec!["username"],
                 json!({
                     // RFC 7617: the name ends at the first colon.
                     "username": {"type": "string", "minLength": 1, "maxLength": MAX_CHARACTERS, "pattern": "^[^:]*$",
@@ -123,30 +119,33 @@ impl KeyForm {
                             8 bytes."},
                     "password": secret(0, "The user's password at the service, at least 8 bytes. Optional if the name is a key."),
                 }),
+                vec![("username", Text), ("password", Secret)],
             ),
             Self::Aws => (
-                json!(["access_key_id", "secret_access_key"]),
+                vec!["access_key_id", "secret_access_key"],
                 json!({
                     "access_key_id": {"type": "string", "maxLength": MAX_CHARACTERS, "pattern": "^[A-Za-z0-9]+$",
                         "description": "The id of the user's access key."},
                     "secret_access_key": secret(SHORTEST_SECRET, "The secret of the access key. The gateway signs requests with it."),
                     "session_token": secret(SHORTEST_SECRET, "The token of a session, if the access key is temporary."),
                 }),
+                vec![("access_key_id", Text), ("secret_access_key", Secret), ("session_token", Secret)],
             ),
             Self::Signing { needs_id } => {
-                let text = secret(SHORTEST_SECRET, "The secret of the user's key. The gateway signs requests with it.");
+                let of_secret =
+                    secret(SHORTEST_SECRET, "The secret of the user's key. The gateway signs requests with it.");
                 match needs_id {
                     true => (
-                        json!(["key_id", "secret"]),
-                        json!({"key_id": id("The id of the user's key at the service."), "secret": text}),
+                        vec!["key_id", "secret"],
+                        json!({"key_id": text("The id of the user's key at the service."), "secret": of_secret}),
+                        vec![("key_id", Text), ("secret", Secret)],
                     ),
-                    false => (json!(["secret"]), json!({"secret": text})),
+                    false => (vec!["secret"], json!({"secret": of_secret}), vec![("secret", Secret)]),
                 }
             }
         };
-        json!({
-            "type": "object", "additionalProperties": false, "required": required, "properties": properties,
-            "description": "The key that the user got from the service. The gateway stores it sealed and never shows it again.",
-        })
+        let description =
+            "The key that the user got from the service. The gateway stores it sealed and never shows it again.";
+        CredentialsForm { required, properties, description: description.to_owned(), dependent: None, shown }
     }
 }

@@ -2,24 +2,23 @@
 //! with.
 //!
 //! # Layout
-//! Connecting an account, in this order (`pipeline::connect` runs the steps of a callback):
-//! - `begin`: starts an authorization
-//! - `destination`: the page that the user is sent to at the end
+//! Connecting an account (`pipeline::connect` runs the stages):
+//! - `ways`: the ways to connect an account, a file for each; begins one
 //! - `provider`: the OAuth client of the connector's provider
 //! - `tenant_clients`: the OAuth clients of tenants, which the operator sets
-//! - `exchange`: takes the authorization of a `state`, and exchanges the code for tokens
+//! - `authorization`: an authorization, which waits for the decision of its user
+//! - `authorization_result`: its result, as the URL for the user names it
 //! - `conclude`: decides if the account is connected, waits for a confirmation, or is refused
-//! - `account_grant`: connects an account that brings the credentials for its tokens
-//! - `device`: authorizations by a code that the user enters on another device
-//! - `connect`: stores the account
 //! - `confirm`: keeps a grant until the caller confirms it
-//! - `authorization_result`: the result, as the URL for the user names it
-//! - `ways`: the ways to connect an account of a connector
+//! - `connect`: stores the account
+//! - `destination`: the page that the user is sent to at the end
 //! - `schema`: the JSON Schema of the request, and the description of the auth scheme
 //!
 //! Secrets:
 //! - `account_secret`: the tokens or the API key of an account
 //! - `key`: the API key
+//! - `key_form`: the form of the keys that a connector takes, and their use in requests
+//! - `credentials_form`: the form of credentials, for applications and for people
 //!
 //! Records:
 //! - `lookup`: finds, lists and selects integrations
@@ -56,12 +55,12 @@
 //! `pipeline::connect` conducts the steps of a callback: it calls `integrations` for the tokens and
 //! the storage, and the connector's own operation for the account's name.
 //!
-//! 1. **Authorization.** `begin` stores a `state` (hashed, one use, ten minutes) and a PKCE
-//!    verifier, and returns the provider's URL. The provider sends the user to
-//!    `rest/integrations/callback`. There, `exchange` takes the authorization that belongs to the
-//!    `state` (`take_authorization`), once.
-//! 2. **Exchange.** `pipeline::connect::complete` runs the rest. `exchange` (`exchange_code`) gets
-//!    the tokens for the code from `oauth::provider`. Token requests go only to hosts that
+//! 1. **Authorization.** `ways/authorization_code` stores a `state` (hashed, one use, ten minutes)
+//!    and a PKCE verifier, and returns the provider's URL. The provider sends the user to
+//!    `rest/integrations/callback`, which takes the authorization that belongs to the `state`
+//!    (`take_authorization`), once.
+//! 2. **Exchange.** `pipeline::connect::complete` runs the rest. `exchange_code` gets the tokens
+//!    for the code from `oauth::provider`. Token requests go only to hosts that
 //!    `oauth::recipients` includes. An operation of the connector then says which account the
 //!    tokens belong to.
 //! 3. **Storage.** `conclude` decides what happens with the account: `connect` stores it, or
@@ -77,36 +76,34 @@
 //!    (`sweep`), at expiry, and once after a 401. Until the store has the new tokens, they are in a
 //!    file too (`refresh/journal`). Each token request has a new connection (`egress::Request`,
 //!    `on_new_connection`), so a provider that closes an idle connection loses no request. An
-//!    account that brings its credentials has no refresh token. `account_grant` connects it. Under
-//!    the same lease, `refresh/account_grant` gets its next token from `oauth::account_provider`,
-//!    which signs assertions with the account's private key (`oauth/assertion`). The credentials
-//!    are sealed together with the token.
+//!    account that brings its credentials has no refresh token. `ways/credentials` connects it.
+//!    Under the same lease, `refresh/account_grant` gets its next token from
+//!    `oauth::account_provider`, which signs assertions with the account's private key
+//!    (`oauth/assertion`). The credentials are sealed together with the token.
 //! 6. **Replacement.** If the user connects the account again, the transaction that stores the new
 //!    tokens adds the previous ones to the pending grants. `revoke` revokes them at the provider,
 //!    unless this would end the new grant too, and then deletes them from the store. A failed
 //!    revocation is tried again for a day, by any gateway.
-//! 7. **Device codes.** `device` begins an authorization whose user enters a code on another
-//!    device. No browser comes back: `gateway::ask_about_devices` looks for authorizations that are
-//!    due, and `pipeline::connect::ask_about_device` asks the provider about one. A gateway claims
-//!    the request in the store first (`store::authorizations::devices`), so that one gateway at a
-//!    time asks. After the consent, the steps are those after an exchange.
+//! 7. **Device codes.** `ways/device_code` begins an authorization whose user enters a code on
+//!    another device. No browser comes back: `gateway::ask_about_devices` looks for authorizations
+//!    that are due, and `pipeline::connect::ask_about_device` asks the provider about one. A
+//!    gateway claims the request in the store first (`store::authorizations::devices`), so that one
+//!    gateway at a time asks. After the consent, the steps are those after an exchange.
 //! 8. **End.** `remove` revokes the authorization at the provider and deletes the tokens.
 
-mod account_grant;
 mod account_secret;
 mod allowance;
+mod authorization;
 mod authorization_result;
-mod begin;
 mod cache;
 mod choose;
 mod conclude;
 mod confirm;
 mod connect;
+mod credentials_form;
 mod destination;
-mod device;
 mod error;
 mod events;
-mod exchange;
 mod freshness;
 mod import;
 mod key;
@@ -137,17 +134,14 @@ use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-pub use self::account_grant::GrantError;
 pub use self::account_secret::{AccountSecret, auth_type};
+pub use self::authorization::random_secret;
 pub use self::authorization_result::{AuthorizationResult, Failure};
-pub use self::begin::{AuthorizationOptions, ReturnTo, random_secret};
 pub use self::choose::ChosenIntegration;
 pub use self::confirm::NotConfirmed;
-pub use self::connect::Named;
+pub use self::credentials_form::{CredentialField, CredentialsForm, FieldKind};
 pub use self::destination::Destination;
-pub use self::device::{DEVICE_CODE, DeviceOptions, DeviceStep};
 pub use self::error::{AccessError, BeginError, IntegrationError};
-pub use self::exchange::NoAuthorization;
 pub use self::import::{Import, ImportedCredentials};
 pub use self::key::Key;
 pub use self::key_form::{KeyForm, KeyUse};
@@ -156,8 +150,10 @@ pub use self::record::{AuthTypeName, IntegrationRecord};
 pub use self::refresh::RefreshWait;
 pub use self::renew::{NotRenewed, OVERDUE, is_overdue, last_error};
 pub use self::schema::{AuthSchemaRecord, authorization_origin, init_schema, labels_schema};
-pub use self::ways::{Way, unknown_way};
-pub use oauth::NotConfigured;
+pub use self::ways::{
+    Begun, ConnectRequest, DEVICE_CODE, DeviceStep, NoAuthorization, Obtained, StartedAuthorization, StartedDevice, Way,
+};
+pub use oauth::{NotConfigured, TokenError};
 
 use self::cache::Cache;
 use self::refresh::{Journal, OngoingRefreshes};

@@ -6,13 +6,14 @@ use secrecy::ExposeSecret;
 use thiserror::Error;
 use url::Url;
 
-use super::{IntegrationError, Integrations};
+use super::ways::authorization_code::redirect_uri;
+use super::{IntegrationError, Integrations, Way};
 use config::{Config, OauthClient};
 use contract::{AuthAdditions, AuthScheme, Oauth2};
 use egress::Egress;
 use oauth::{AccountProvider, NotConfigured, Provider, Recipients, TenantClient};
 use registry::Connector;
-use store::{AccountAddress, NewOauthClient, TenantOauthClient};
+use store::{AccountAddress, Integration, NewOauthClient, TenantOauthClient};
 
 /// The party that issues the tokens of a connector's accounts.
 pub(super) struct Issuer {
@@ -62,27 +63,24 @@ impl AccountIssuer {
 }
 
 /// Why a connector's accounts have no issuer.
+#[derive(Debug, Error)]
 pub(super) enum NoIssuer {
-    /// A sentence for the operator.
-    NotConfigured(String),
+    /// The connector was removed, or has another auth scheme than before.
+    #[error("{0}")]
+    Changed(&'static str),
+    #[error(transparent)]
+    NotConfigured(#[from] NotConfigured),
     /// The tenant's client that the account was connected with was deleted.
+    #[error("the OAuth client that the account was connected with was deleted")]
     ClientDeleted,
     /// The gateway itself failed.
-    Failed(IntegrationError),
+    #[error(transparent)]
+    Failed(#[from] IntegrationError),
 }
 
 /// The user must act if the tenant's client was deleted, because tokens belong to one client.
 pub(super) const CLIENT_DELETED: &str =
     "The OAuth client that the account was connected with was deleted. The user must connect the account again.";
-
-/// The client of a tenant, or why it cannot be used.
-#[derive(Debug, Error)]
-pub(super) enum NoClient {
-    #[error("the OAuth client that the account was connected with was deleted")]
-    Deleted,
-    #[error(transparent)]
-    Failed(#[from] IntegrationError),
-}
 
 impl Integrations {
     /// The issuer of the tokens of accounts that bring their credentials. `None` if the connector is
@@ -106,22 +104,23 @@ impl Integrations {
         if let Some(issuer) = self.simulated_issuer(connector) {
             return Ok(issuer);
         }
-        let not_configured = |text: &str| NoIssuer::NotConfigured(text.to_owned());
-        let Some(connector) = self.registry.get(connector) else {
-            return Err(not_configured("The connector is not installed."));
-        };
+        let connector = self.registry.get(connector).ok_or(NoIssuer::Changed("the connector is not installed"))?;
         let auth = connector.manifest().auth.clone();
         let AuthScheme::Oauth2(scheme) = &auth else {
-            return Err(not_configured("The connector no longer uses OAuth 2."));
+            return Err(NoIssuer::Changed("the connector no longer uses OAuth 2"));
         };
-        let client = match self.client_by_id(client).await {
-            Ok(client) => client,
-            Err(NoClient::Deleted) => return Err(NoIssuer::ClientDeleted),
-            Err(NoClient::Failed(error)) => return Err(NoIssuer::Failed(error)),
-        };
-        let provider = self.provider(&connector, scheme, client, address);
-        let provider = provider.map_err(|error| NoIssuer::NotConfigured(format!("{error}.")))?;
+        let client = self.client_by_id(client).await?;
+        let provider = self.provider(&connector, scheme, client, address)?;
         Ok(Issuer { auth, provider })
+    }
+
+    /// The issuer of the tokens of an integration whose user authorized.
+    ///
+    /// # Errors
+    /// See [`NoIssuer`].
+    pub(super) async fn issuer_of(&self, integration: &Integration) -> Result<Issuer, NoIssuer> {
+        let Integration { holder, oauth_client, details, .. } = integration;
+        self.issuer(&holder.connector, oauth_client.as_deref(), &details.account.address).await
     }
 
     /// The provider that a connector's scheme describes, as an account with this address has it.
@@ -148,6 +147,61 @@ impl Integrations {
         )
     }
 
+    /// The provider, if the operator has set every URL and granted every host that users of the
+    /// connector need.
+    ///
+    /// # Errors
+    /// The settings and the hosts that are missing.
+    pub(super) fn configured_provider(
+        &self,
+        connector: &Connector,
+        scheme: &Oauth2,
+        client: Option<TenantClient>,
+        address: &AccountAddress,
+    ) -> Result<Provider, NotConfigured> {
+        let name = connector.name();
+        let configured = &self.config.connector(name).upstreams;
+        let upstreams = &connector.manifest().upstreams;
+        let unset: Vec<_> = upstreams
+            .iter()
+            .filter(|upstream| upstream.base_url.is_empty() && !configured.contains_key(&upstream.name))
+            .map(|upstream| format!("connectors.{name}.upstreams.{}", upstream.name))
+            .collect();
+        let ungranted = connector.missing_token_hosts();
+        let missing = match self.provider(connector, scheme, client, address) {
+            Ok(provider) if unset.is_empty() && ungranted.is_empty() => return Ok(provider),
+            Ok(_) => unset,
+            Err(error) => error.missing.into_iter().chain(unset).collect(),
+        };
+        let error = NotConfigured { connector: name.to_string(), missing, ungranted, redirect_uri: None };
+        Err(self.with_redirect_uri(error))
+    }
+
+    /// The error of a provider that users visit.
+    pub(super) fn with_redirect_uri(&self, error: NotConfigured) -> NotConfigured {
+        NotConfigured { redirect_uri: Some(redirect_uri(&self.config, &error.connector)), ..error }
+    }
+
+    /// The settings that the operator must make before a user of the tenant can connect an account.
+    /// `None` if users can connect one.
+    ///
+    /// # Errors
+    /// If the store or the vault fails.
+    pub async fn missing_setup(
+        &self,
+        tenant: &str,
+        connector: &Connector,
+    ) -> Result<Option<NotConfigured>, IntegrationError> {
+        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Ok(None) };
+        // An account that brings its own credentials needs no client of the gateway.
+        if Way::of(connector, &self.config).iter().any(|way| matches!(way, Way::Credentials(_))) {
+            return Ok(None);
+        }
+        let client = self.client_for_new(tenant, connector, scheme).await?;
+        let address = connector.example_address(&AccountAddress::new());
+        Ok(self.configured_provider(connector, scheme, client, &address).err())
+    }
+
     /// The client of a tenant for new authorizations. `None` for the configuration's.
     ///
     /// # Errors
@@ -172,10 +226,10 @@ impl Integrations {
     ///
     /// # Errors
     /// If it was deleted, or if the store or the vault fails.
-    pub(super) async fn client_by_id(&self, id: Option<&str>) -> Result<Option<TenantClient>, NoClient> {
+    async fn client_by_id(&self, id: Option<&str>) -> Result<Option<TenantClient>, NoIssuer> {
         let Some(id) = id else { return Ok(None) };
-        let found =
-            self.store.oauth_clients().by_id(id).await.map_err(IntegrationError::from)?.ok_or(NoClient::Deleted)?;
+        let found = self.store.oauth_clients().by_id(id).await.map_err(IntegrationError::from)?;
+        let found = found.ok_or(NoIssuer::ClientDeleted)?;
         Ok(Some(self.unsealed(found).await?))
     }
 

@@ -5,11 +5,11 @@ use std::time::SystemTime;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::device::DEVICE_CODE;
 use super::freshness::status_at;
 use super::reason::Reason;
+use super::ways::Way;
 use clock::timestamp::Timestamp;
-use store::{Account, AccountAddress, AuthType, GrantType, Integration, Labels, Status};
+use store::{Account, AccountAddress, Integration, Labels, Status};
 
 /// An account that a user has connected. It never holds a credential.
 #[derive(Serialize, JsonSchema)]
@@ -71,25 +71,13 @@ impl AuthTypeName {
 
     /// Every way.
     pub fn all() -> Vec<&'static str> {
-        let of_users = AuthType::ALL.map(AuthType::name);
-        of_users.into_iter().chain(GrantType::ALL.map(GrantType::auth_type)).chain([DEVICE_CODE]).collect()
-    }
-
-    /// The way by a device code.
-    pub(super) fn of_device() -> Self {
-        Self(DEVICE_CODE)
+        Way::names().collect()
     }
 }
 
-impl From<GrantType> for AuthTypeName {
-    fn from(grant_type: GrantType) -> Self {
-        Self(grant_type.auth_type())
-    }
-}
-
-impl From<AuthType> for AuthTypeName {
-    fn from(auth_type: AuthType) -> Self {
-        Self(auth_type.name())
+impl From<Way<'_>> for AuthTypeName {
+    fn from(way: Way<'_>) -> Self {
+        Self(way.name())
     }
 }
 

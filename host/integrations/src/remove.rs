@@ -8,9 +8,9 @@ use tokio::time::{Instant, sleep};
 
 use super::events::Change;
 use super::freshness::Freshness;
+use super::provider::{Issuer, NoIssuer};
 use super::refresh::{LEASE, MAX_WAIT, POLL};
 use super::{AccountSecret, IntegrationError, Integrations};
-use contract::AuthScheme;
 use oauth::Revocation;
 use store::digest::sha256;
 use store::{Holder, Integration};
@@ -81,11 +81,8 @@ impl Integrations {
         if integration.grant_type.is_some() {
             return Ok(());
         }
-        let Some(connector) = self.registry.get(&integration.holder.connector) else { return Ok(()) };
-        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Ok(()) };
-        let Ok(client) = self.client_by_id(integration.oauth_client.as_deref()).await else { return Ok(()) };
-        let provider = self.provider(&connector, scheme, client, &integration.details.account.address);
-        let needs_access_token = provider.is_ok_and(|provider| provider.revokes_by_access_token());
+        let needs_access_token =
+            self.issuer_of(&integration).await.is_ok_and(|issuer| issuer.provider.revokes_by_access_token());
         if needs_access_token && Freshness::at(&integration.details, clock::now()) == Freshness::Expired {
             self.refresh(id, integration.version).await;
         }
@@ -114,14 +111,13 @@ impl Integrations {
         if integration.grant_type.is_some() {
             return self.revoke_token(integration).await;
         }
-        let Some(connector) = self.registry.get(name) else { return false };
-        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return false };
         let result = async {
-            let client = self.client_by_id(integration.oauth_client.as_deref()).await;
-            let client = client.map_err(|error| error.to_string())?;
-            let provider = self.provider(&connector, scheme, client, &integration.details.account.address);
-            let provider = provider.map_err(|error| error.to_string())?;
-            let secret = self.account_secret(integration, &connector.manifest().auth, None).await;
+            let Issuer { auth, provider } = match self.issuer_of(integration).await {
+                Ok(issuer) => issuer,
+                Err(NoIssuer::Changed(_)) => return Ok(false),
+                Err(error) => return Err(error.to_string()),
+            };
+            let secret = self.account_secret(integration, &auth, None).await;
             let AccountSecret::OAuth2 { tokens, .. } = secret.map_err(|error| error.to_string())? else {
                 return Ok(false);
             };

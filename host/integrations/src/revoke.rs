@@ -18,13 +18,12 @@ use secrecy::ExposeSecret;
 use thiserror::Error;
 use tokio::time::sleep;
 
-use super::begin::random_secret;
+use super::authorization::{random_secret, state_hash};
 use super::confirm::OpenGrant;
-use super::exchange::state_hash;
-use super::provider::NoClient;
+use super::provider::{Issuer, NoIssuer};
 use super::{AccountSecret, IntegrationError, Integrations};
 use contract::AuthScheme;
-use oauth::{NotConfigured, Provider, TokenError, Tokens};
+use oauth::{TokenError, Tokens};
 use store::{Account, AccountAddress, AuthType, Holder, Integration, PendingGrant};
 
 /// Time between two rounds. A failed revocation is repeated at this interval.
@@ -39,12 +38,8 @@ const BATCH: u32 = 1000;
 /// Why a grant is not revoked.
 #[derive(Debug, Error)]
 enum NotRevoked {
-    #[error("the connector is not installed")]
-    NoConnector,
     #[error(transparent)]
-    NotConfigured(#[from] NotConfigured),
-    #[error(transparent)]
-    NoClient(#[from] NoClient),
+    NoIssuer(#[from] NoIssuer),
     #[error(transparent)]
     Provider(#[from] TokenError),
     #[error(transparent)]
@@ -55,11 +50,11 @@ impl NotRevoked {
     /// Returns `true` if other grants of the same connector would fail in the same way now.
     fn concerns_all(&self) -> bool {
         match self {
-            Self::NoConnector | Self::NotConfigured(_) => true,
+            Self::NoIssuer(error) => matches!(error, NoIssuer::Changed(_) | NoIssuer::NotConfigured(_)),
             Self::Provider(error) => {
                 matches!(error, TokenError::Unavailable { .. } | TokenError::Misconfigured { .. })
             }
-            Self::NoClient(_) | Self::Gateway(_) => false,
+            Self::Gateway(_) => false,
         }
     }
 }
@@ -165,7 +160,7 @@ impl Integrations {
     pub async fn revoke_unused(&self, holder: &Holder, address: &AccountAddress, secret: &AccountSecret) {
         let AccountSecret::OAuth2 { tokens, client, .. } = secret else { return };
         // Other providers might also end the access that the user has given before.
-        if let Ok(provider) = self.provider_of_grant(&holder.connector, client.as_deref(), address).await
+        if let Ok(Issuer { provider, .. }) = self.issuer(&holder.connector, client.as_deref(), address).await
             && provider.revokes_replaced_grants()
             && let Err(error) = provider.revoke(tokens).await
         {
@@ -201,7 +196,7 @@ impl Integrations {
     async fn revoke_grant(&self, grant: &PendingGrant) -> Result<(), NotRevoked> {
         let OpenGrant { account, secret, .. } = self.unseal_grant(grant).await?;
         let AccountSecret::OAuth2 { mut tokens, since, client, .. } = secret else { return Ok(()) };
-        let provider = self.provider_of_grant(&grant.holder.connector, client.as_deref(), &account.address).await?;
+        let Issuer { provider, .. } = self.issuer(&grant.holder.connector, client.as_deref(), &account.address).await?;
         let current = self.current_tokens(&grant.holder, &grant.user_identifier).await?;
         if current.is_some_and(|current| share_a_token(&current, &tokens)) {
             return Ok(());
@@ -221,26 +216,10 @@ impl Integrations {
         Ok(())
     }
 
-    /// The provider of a grant to this client of the tenant, by an account that has this address.
-    async fn provider_of_grant(
-        &self,
-        connector: &str,
-        client: Option<&str>,
-        address: &AccountAddress,
-    ) -> Result<Provider, NotRevoked> {
-        let connector = self.registry.get(connector).ok_or(NotRevoked::NoConnector)?;
-        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Err(NotRevoked::NoConnector) };
-        let client = self.client_by_id(client).await?;
-        Ok(self.provider(&connector, scheme, client, address)?)
-    }
-
     /// The auth scheme of an integration's connector, if replaced grants are revoked.
     async fn scheme_of_replaced(&self, previous: &Integration) -> Option<AuthScheme> {
-        let Integration { holder, oauth_client, details, .. } = previous;
-        let address = &details.account.address;
-        let provider = self.provider_of_grant(&holder.connector, oauth_client.as_deref(), address).await.ok()?;
-        let connector = self.registry.get(&holder.connector)?;
-        (provider.revokes_replaced_grants() && provider.offers_revocation()).then(|| connector.manifest().auth.clone())
+        let Issuer { auth, provider } = self.issuer_of(previous).await.ok()?;
+        (provider.revokes_replaced_grants() && provider.offers_revocation()).then_some(auth)
     }
 
     /// A grant that no one can confirm. If the process is killed, a round revokes it.

@@ -5,11 +5,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::account_secret::auth_type;
-use super::begin::redirect_uri;
-use super::key_form::KeyForm;
 use super::record::AuthTypeName;
-use super::ways::{Way, credentials_schema};
+use super::ways::authorization_code::redirect_uri;
+use super::ways::{Member, Way};
 use config::Config;
 use contract::{AddressPart, AuthScheme, Oauth2};
 use contract_rules::account_address::{authority, is_in_host};
@@ -28,28 +26,24 @@ const LABEL_NAME: &str = "^[A-Za-z0-9_.-]{1,64}$";
 const MAX_LABEL_CHARACTERS: u32 = 256;
 
 /// Longest URL that browsers and providers accept.
-const MAX_URL_CHARACTERS: usize = 2048;
+pub(super) const MAX_URL_CHARACTERS: usize = 2048;
 
-/// The JSON Schema of the body of `POST …/integrations` that names this way to connect an account.
-/// If the connector does not have the way, the schema lists those that it has.
-pub fn init_schema(connector: &Connector, config: &Config, named: &str) -> Value {
-    let scheme = &connector.manifest().auth;
-    let ways = Way::of(connector, config);
-    let way = ways.iter().copied().find(|way| way.name(scheme) == named);
+/// The JSON Schema of the body of `POST …/integrations` for one of a connector's ways. For `None`,
+/// the body must name one of them.
+pub fn init_schema(connector: &Connector, ways: &[Way<'_>], way: Option<Way<'_>>) -> Value {
     if let Some(way) = way {
         return schema_of_way(way, connector);
     }
-    let mut schema = schema_of_way(ways.first().copied().unwrap_or(Way::Scheme), connector);
-    schema["properties"]["auth_type"]["enum"] = json!(ways.iter().map(|way| way.name(scheme)).collect::<Vec<_>>());
+    let mut schema = schema_of_way(ways.first().copied().unwrap_or(Way::NoSecret), connector);
+    schema["properties"]["auth_type"]["enum"] = json!(ways.iter().map(|way| way.name()).collect::<Vec<_>>());
     schema
 }
 
 /// The JSON Schema of the body of `POST …/integrations` for one way to connect an account.
-fn schema_of_way(way: Way, connector: &Connector) -> Value {
-    let scheme = &connector.manifest().auth;
+fn schema_of_way(way: Way<'_>, connector: &Connector) -> Value {
     let mut required = vec!["auth_type"];
     let mut properties = json!({
-        "auth_type": {"type": "string", "enum": [way.name(scheme)]},
+        "auth_type": {"type": "string", "enum": [way.name()]},
         "user_identifier": {
             "type": ["string", "null"], "minLength": 1, "maxLength": MAX_IDENTIFIER_CHARACTERS,
             // A header cannot carry control characters, and it loses blanks at both ends.
@@ -69,40 +63,12 @@ fn schema_of_way(way: Way, connector: &Connector) -> Value {
         required.push("address");
         properties["address"] = address_schema(parts);
     }
-    match (way, scheme) {
-        (Way::Grant(grant_type), _) => {
-            required.push("credentials");
-            properties["credentials"] = credentials_schema(grant_type, connector.auth_additions());
-        }
-        (Way::Device, _) => properties["replace"] = replace_schema(),
-        (Way::Scheme, AuthScheme::Oauth2(_)) => {
-            required.push("callback_url");
-            properties["callback_url"] = json!({
-                "type": "string", "format": "uri", "minLength": 1, "maxLength": MAX_URL_CHARACTERS,
-                "description": "The page that the user is sent to at the end, with `status` in the query.",
-            });
-            properties["replace"] = replace_schema();
-            properties["confirm"] = json!({
-                "type": ["boolean", "null"],
-                "description": "true if the account is used only after POST …/integrations/{user_identifier}/confirm, with the \
-                    `completion` that `callback_url` gets.",
-            });
-        }
-        (Way::Scheme, AuthScheme::ApiKey(key)) => {
-            required.push("credentials");
-            properties["credentials"] = KeyForm::of(key, connector.auth_additions()).schema();
-        }
-        (Way::Scheme, AuthScheme::None) => {}
+    for Member { name, schema, is_required } in way.members(connector) {
+        required.extend(is_required.then_some(name));
+        properties[name] = schema;
     }
     json!({
         "type": "object", "additionalProperties": false, "required": required, "properties": properties,
-    })
-}
-
-fn replace_schema() -> Value {
-    json!({
-        "type": ["boolean", "null"],
-        "description": "true if another account may replace the one that is connected under `user_identifier`.",
     })
 }
 
@@ -175,17 +141,11 @@ impl<'a> AuthSchemaRecord<'a> {
     /// Describes how users of a connector authenticate.
     pub fn of_connector(connector: &'a Connector, config: &Config) -> Self {
         let scheme = &connector.manifest().auth;
-        let entry = |way: Way| AuthTypeRecord {
-            auth_type: match way {
-                Way::Scheme => auth_type(scheme).into(),
-                Way::Grant(grant_type) => grant_type.into(),
-                Way::Device => AuthTypeName::of_device(),
-            },
+        let entry = |way: Way<'_>| AuthTypeRecord {
+            auth_type: way.into(),
             schema: schema_of_way(way, connector),
-            oauth2: match (way, scheme) {
-                (Way::Scheme, AuthScheme::Oauth2(scheme)) => {
-                    Some(Oauth2Record::of_scheme(connector.name(), scheme, config))
-                }
+            oauth2: match way {
+                Way::AuthorizationCode(scheme) => Some(Oauth2Record::of_scheme(connector.name(), scheme, config)),
                 _ => None,
             },
         };

@@ -171,7 +171,7 @@ async fn a_hundred_callers_that_need_the_same_refresh_share_one() {
 async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
     let site = site().await;
     let authorization = |state: &str, expires_at| Authorization {
-        hash: exchange::state_hash(state),
+        hash: authorization::state_hash(state),
         holder: holder("ann"),
         user_identifier: None,
         replaces: false,
@@ -190,7 +190,7 @@ async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
     for (state, expires_at) in
         [("good", now + Duration::from_secs(600)), ("elsewhere", now + Duration::from_secs(600)), ("late", now)]
     {
-        site.integrations.store.authorizations().save(authorization(state, expires_at)).await.unwrap();
+        site.integrations.store.authorizations().save(authorization(state, expires_at), None).await.unwrap();
     }
     let take = async |connector: &str, state: &str| {
         site.integrations.take_authorization(connector, state).await.unwrap().map(drop)

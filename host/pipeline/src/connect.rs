@@ -1,5 +1,6 @@
-//! Connecting an account. Operations of the connector tell whose account it is, and if an API key
-//! is good.
+//! Connecting an account: the stages that all ways have in common (`integrations::Way`).
+//!
+//! Operations of the connector tell whose account it is, and if an API key is good.
 
 use std::sync::Arc;
 
@@ -12,9 +13,11 @@ use tokio::time::Instant;
 use super::{Accept, Call, Error, RunAs, Services, run};
 use calls::Recording;
 use contract::identity::{lost_pointers, text_at};
-use contract::{ApiKey, AuthScheme, Identity, Oauth2, PartSource};
+use contract::{AddressPart, AuthScheme, Identity, PartSource};
 use egress::{Credential, SHORTEST_SECRET};
-use integrations::{AccountSecret, AuthorizationResult, DeviceStep, IntegrationError, Key, KeyUse, Named};
+use integrations::{
+    AccountSecret, AuthorizationResult, BeginError, Begun, ConnectRequest, DeviceStep, IntegrationError, Way,
+};
 use registry::{Connector, RefusedPart};
 use store::{Account, AccountAddress, Authorization, Holder, Integration, StateHash, StoreError};
 use telemetry::Trace;
@@ -22,38 +25,69 @@ use telemetry::Trace;
 /// The largest answer about an account. Such an answer has some kilobytes.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
 
-/// Why an API key was not accepted.
+/// Why no account is connected.
 #[derive(Debug, thiserror::Error)]
-pub enum KeyError {
-    /// The key has characters that cannot be sent to the service.
-    #[error("{0}")]
-    NotSendable(String),
+pub enum ConnectError {
+    /// The way gave no secret and no authorization.
+    #[error(transparent)]
+    Begin(#[from] BeginError),
     /// The service refused the key, or the key could not be tried.
     #[error(transparent)]
     Check(Error),
-    /// The store or the vault failed.
-    #[error(transparent)]
-    Failed(#[from] IntegrationError),
 }
 
-/// Completes an authorization: exchanges the code, asks whose account it is, and stores account and
-/// tokens. The deadline is counted from `arrived`, the arrival of the user's browser.
+impl From<IntegrationError> for ConnectError {
+    fn from(error: IntegrationError) -> Self {
+        Self::Begin(error.into())
+    }
+}
+
+/// Begins to connect an account, and connects it if the user has nothing more to do. `credentials`
+/// is JSON, as the form of the way has it. The deadline is counted from `arrived`, the arrival of
+/// the call.
+///
+/// # Errors
+/// See [`ConnectError`].
+pub async fn begin(
+    services: Services<'_>,
+    connector: &Arc<Connector>,
+    way: Way<'_>,
+    request: &ConnectRequest,
+    credentials: &[u8],
+    arrived: Instant,
+) -> Result<Begun<Integration>, ConnectError> {
+    let (secret, account) = match services.integrations.begin(connector, way, request, credentials).await? {
+        Begun::Done(obtained) => obtained,
+        Begun::Page(started) => return Ok(Begun::Page(started)),
+        Begun::Code(started) => return Ok(Begun::Code(started)),
+    };
+    let account = match account {
+        Some(account) => account,
+        None => {
+            let tenant = &request.holder.tenant;
+            let identified = identify(services, connector, tenant, &request.address, &secret, arrived).await;
+            identified.map_err(ConnectError::Check)?
+        }
+    };
+    if let Err(RefusedPart { name, .. }) = connector.check_address(&account.address) {
+        let detail = format!("the service's answer about the account has no `{name}` that the connector accepts");
+        return Err(ConnectError::Check(Error::NotUnderstood(detail)));
+    }
+    Ok(Begun::Done(services.integrations.connect_as_requested(request, account, &secret).await?))
+}
+
+/// Completes an authorization whose user came back with a code. The deadline is counted from
+/// `arrived`, the arrival of the user's browser.
 pub async fn complete(
     services: Services<'_>,
     authorization: &Authorization,
     code: SecretString,
     arrived: Instant,
 ) -> AuthorizationResult {
-    let connector = services.registry.get(&authorization.holder.connector);
-    let scheme = connector.as_ref().map(|connector| (connector, &connector.manifest().auth));
-    let Some((connector, AuthScheme::Oauth2(scheme))) = scheme else {
-        return AuthorizationResult::failed("connector_changed");
-    };
-    let secret = match services.integrations.exchange_code(authorization, connector, scheme, code).await {
-        Ok(secret) => secret,
-        Err(result) => return result,
-    };
-    conclude(services, authorization, connector, scheme, &secret, arrived).await
+    match services.integrations.exchange_code(authorization, code).await {
+        Ok(secret) => conclude(services, authorization, &secret, arrived).await,
+        Err(result) => result,
+    }
 }
 
 /// Asks the provider about an authorization by a device code, unless another gateway does. If the
@@ -68,15 +102,7 @@ pub async fn ask_about_device(
         DeviceStep::Failed(poll, result) => return Some((poll.authorization, result)),
         DeviceStep::Granted(poll, secret) => (poll, secret),
     };
-    let authorization = &poll.authorization;
-    let connector = services.registry.get(&authorization.holder.connector);
-    let scheme = connector.as_ref().map(|connector| (connector, &connector.manifest().auth));
-    let result = match scheme {
-        Some((connector, AuthScheme::Oauth2(scheme))) => {
-            conclude(services, authorization, connector, scheme, &secret, Instant::now()).await
-        }
-        _ => AuthorizationResult::failed("connector_changed"),
-    };
+    let result = conclude(services, &poll.authorization, &secret, Instant::now()).await;
     services.integrations.end_device(&poll, &result).await;
     Some((poll.authorization, result))
 }
@@ -86,30 +112,26 @@ pub async fn ask_about_device(
 async fn conclude(
     services: Services<'_>,
     authorization: &Authorization,
-    connector: &Arc<Connector>,
-    scheme: &Oauth2,
     secret: &AccountSecret,
     arrived: Instant,
 ) -> AuthorizationResult {
-    let Authorization { holder, user_identifier, .. } = authorization;
+    let Authorization { holder, user_identifier, address, .. } = authorization;
+    let connector = services.registry.get(&holder.connector);
+    let Some(connector) = connector.filter(|live| matches!(live.manifest().auth, AuthScheme::Oauth2(_))) else {
+        return AuthorizationResult::failed("connector_changed");
+    };
     if secret.is_too_short() {
         tracing::warn!("the access token has fewer than {SHORTEST_SECRET} bytes, so it cannot be masked in responses");
         return AuthorizationResult::failed("answer_not_understood");
     }
-    let known = Account { address: authorization.address.clone(), ..Account::default() };
-    let account = match &scheme.identity {
-        None => known,
-        Some(identity) => {
-            match identify(services, connector, identity, &holder.tenant, secret, &known, arrived).await {
-                Ok(account) => account,
-                Err(error) => {
-                    tracing::warn!(%error, "the service does not say whose account was connected");
-                    if user_identifier.is_none() {
-                        return AuthorizationResult::failed_because("identity_unavailable", error);
-                    }
-                    known
-                }
+    let account = match identify(services, &connector, &holder.tenant, address, secret, arrived).await {
+        Ok(account) => account,
+        Err(error) => {
+            tracing::warn!(%error, "the service does not say whose account was connected");
+            if user_identifier.is_none() {
+                return AuthorizationResult::failed_because("identity_unavailable", error);
             }
+            Account { address: address.clone(), ..Account::default() }
         }
     };
     if let Err(RefusedPart { name, .. }) = connector.check_address(&account.address) {
@@ -135,65 +157,53 @@ async fn conclude(
     }
 }
 
-/// Connects an account by an API key. If the manifest names an operation that checks the key, the
-/// key is tried first. The deadline is counted from `arrived`, the arrival of the call.
-///
-/// # Errors
-/// If the service refuses the key, or the key cannot be tried or stored.
-pub async fn with_key(
-    services: Services<'_>,
-    connector: &Arc<Connector>,
-    scheme: &ApiKey,
-    key: Key,
-    integration: Named<'_>,
-    arrived: Instant,
-) -> Result<Integration, KeyError> {
-    let Named { holder, user_identifier, labels, address, connect_link } = integration;
-    let signature = connector.auth_additions().signature.as_ref();
-    let usage = KeyUse::of(scheme, signature, address);
-    let credential = key.credential(&usage).map_err(|error| KeyError::NotSendable(error.to_string()))?;
-    let mut account = Account { address: address.clone(), ..Account::default() };
-    if let Some(operation) = &scheme.check {
-        let asked = NewAccount { tenant: &holder.tenant, credential, address };
-        let answer = ask(services, connector, operation, asked, arrived).await.map_err(KeyError::Check)?;
-        // Only the address is taken from the answer, which may be of any form.
-        if connector.address_parts().iter().any(|part| !part.is_from_user()) {
-            let answer = parsed(&answer).await.map_err(KeyError::Check)?;
-            add_parts(&mut account.address, connector, &answer);
-        }
-    }
-    if let Err(RefusedPart { name, .. }) = connector.check_address(&account.address) {
-        let detail = format!("the service's answer about the account has no `{name}` that the connector accepts");
-        return Err(KeyError::Check(Error::NotUnderstood(detail)));
-    }
-    services.integrations.check_link(connect_link).await?;
-    let secret = AccountSecret::ApiKey(key, usage);
-    Ok(services.integrations.connect(holder, user_identifier, labels.cloned(), account, &secret).await?)
-}
-
-/// Asks the service whose account it is. `known` has the parts of the address that the user gave.
+/// Asks the service whose account it is, or if the key is good. `known` has the parts of the
+/// address that the user gave. A connector without an operation for the question is not asked.
 async fn identify(
     services: Services<'_>,
     connector: &Arc<Connector>,
-    identity: &Identity,
     tenant: &str,
+    known: &AccountAddress,
     secret: &AccountSecret,
-    known: &Account,
     arrived: Instant,
 ) -> Result<Account, Error> {
-    let Some(credential) = secret.credential()? else { return Ok(known.clone()) };
-    let asked = NewAccount { tenant, credential, address: &known.address };
-    let answer = parsed(&ask(services, connector, &identity.operation, asked, arrived).await?).await?;
-    let mut address = known.address.clone();
-    add_parts(&mut address, connector, &answer);
-    let text_at = |pointer: Option<&String>| text_at(&answer, pointer?);
+    let mut account = Account { address: known.clone(), ..Account::default() };
+    let (operation, identity) = match &connector.manifest().auth {
+        AuthScheme::Oauth2(scheme) => {
+            let Some(identity) = &scheme.identity else { return Ok(account) };
+            (identity.operation.as_str(), Some(identity))
+        }
+        AuthScheme::ApiKey(scheme) => {
+            let Some(operation) = &scheme.check else { return Ok(account) };
+            (operation.as_str(), None)
+        }
+        AuthScheme::None => return Ok(account),
+    };
+    let Some(credential) = secret.credential()? else { return Ok(account) };
+    let asked = NewAccount { tenant, credential, address: known };
+    let answer = ask(services, connector, operation, asked, arrived).await?;
+    // Without an identity, the answer may be of any form, unless it has a part of the address.
+    if identity.is_none() && connector.address_parts().iter().all(AddressPart::is_from_user) {
+        return Ok(account);
+    }
+    let answer = parsed(&answer).await?;
+    add_parts(&mut account.address, connector, &answer);
+    match identity {
+        Some(identity) => named(account, connector, identity, &answer),
+        None => Ok(account),
+    }
+}
+
+/// The account with the identity that the service's answer has.
+fn named(account: Account, connector: &Connector, identity: &Identity, answer: &Value) -> Result<Account, Error> {
+    let text_at = |pointer: Option<&String>| text_at(answer, pointer?);
     let account = Account {
-        address,
         id: text_at(Some(&identity.id)),
         email: text_at(identity.email.as_ref()),
         name: text_at(identity.name.as_ref()),
+        ..account
     };
-    let lost = lost_pointers(identity, &answer).join("; ");
+    let lost = lost_pointers(identity, answer).join("; ");
     if account.id.is_none() && account.email.is_none() {
         let mut detail = "the service's answer about the account has neither an id nor an email address".to_owned();
         if !lost.is_empty() {

@@ -3,11 +3,13 @@
 //! - [`kinds`]: every kind of problem
 //! - [`violations`]: a body or a query that is not valid
 //! - [`access`]: no account or no good credential for a call; also every 424
+//! - [`connect`]: an account that could not be connected
 //! - [`webhooks`]: callback URLs and webhook secrets
 //! - [`pipeline`]: every other reason why an operation has no answer
 //! - [`stored`]: problems that are stored with an idempotency key
 
 mod access;
+mod connect;
 mod kinds;
 mod pipeline;
 mod stored;
@@ -23,6 +25,7 @@ use serde_json::{Map, Value, json};
 pub use self::kinds::*;
 
 pub use self::access::{access_problem, integration_problem, not_configured_problem, store_problem};
+pub use self::connect::{address_problem, connect_problem};
 pub use self::pipeline::{no_memory, pipeline_problem, unknown_operation};
 pub use self::violations::{input_problem, invalid, read_query, violations_problem};
 pub use self::webhooks::{callback_problem, webhook_problem};

@@ -39,6 +39,7 @@ use self::outcome::Outcome;
 use self::write::Written;
 use super::provider::{CLIENT_DELETED, Issuer, NoIssuer};
 use super::{AccountSecret, IntegrationError, Integrations};
+use contract::words::sentence;
 use metrics::OutcomeLabels;
 use store::Integration;
 
@@ -206,13 +207,14 @@ impl Integrations {
         if integration.grant_type.is_some() {
             return self.renew_leased(lease).await;
         }
-        let address = &integration.details.account.address;
-        let issuer = self.issuer(&integration.holder.connector, integration.oauth_client.as_deref(), address).await;
-        let Issuer { auth, provider } = match issuer {
+        let Issuer { auth, provider } = match self.issuer_of(integration).await {
             Ok(issuer) => issuer,
-            Err(NoIssuer::NotConfigured(reason)) => return self.postpone_for_operator(lease, &reason).await,
             Err(NoIssuer::ClientDeleted) => return self.expire(lease, CLIENT_DELETED).await,
             Err(NoIssuer::Failed(error)) => return Err(error),
+            Err(NoIssuer::Changed(reason)) => return self.postpone_for_operator(lease, &sentence(reason)).await,
+            Err(NoIssuer::NotConfigured(error)) => {
+                return self.postpone_for_operator(lease, &format!("{error}.")).await;
+            }
         };
         let secret = self.account_secret(integration, &auth, None).await?;
         let AccountSecret::OAuth2 { tokens: previous, .. } = secret else { return Ok(Outcome::Superseded) };

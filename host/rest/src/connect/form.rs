@@ -1,30 +1,15 @@
 //! The forms that a browser sends from the page of a link.
 
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use url::form_urlencoded;
 
 use super::page::ADDRESS_FIELD;
-use config::Config;
 use contract::{AddressPart, PartForm};
-use integrations::{self, DEVICE_CODE};
+use integrations::{CredentialField, CredentialsForm, FieldKind, Way};
 use registry::Connector;
 use schema::Schema;
-use store::{AccountAddress, GrantType};
-
-/// The fields that are not sent if the user has left them empty.
-const SENT_IF_FILLED: [&str; 10] = [
-    "client_id",
-    "client_secret",
-    "key_file",
-    "subject",
-    "installation_id",
-    "access_key_id",
-    "secret_access_key",
-    "session_token",
-    "key_id",
-    "secret",
-];
+use store::AccountAddress;
 
 /// The fields of a form.
 #[derive(Default)]
@@ -34,9 +19,9 @@ pub(super) struct Form {
     /// The parts of the account's address.
     address: AccountAddress,
     /// The name of the way to connect the account.
-    auth_type: Option<String>,
-    /// The names and values of a key or of other credentials.
-    credentials: Vec<(String, SecretString)>,
+    pub(super) auth_type: Option<String>,
+    /// The names and values of the other fields that the user has filled in.
+    filled: Vec<(String, SecretString)>,
 }
 
 impl Form {
@@ -47,17 +32,11 @@ impl Form {
                 "connector" => form.connector = Some(value.into_owned()),
                 "finish" => form.is_finish = true,
                 "auth_type" => form.auth_type = Some(value.into_owned()),
-                "api_key" | "username" | "password" => {
-                    form.credentials.push((name.into_owned(), value.into_owned().into()));
-                }
-                known if SENT_IF_FILLED.contains(&known) && !value.is_empty() => {
-                    form.credentials.push((name.into_owned(), value.into_owned().into()));
-                }
-                name => {
-                    if let Some(part) = name.strip_prefix(ADDRESS_FIELD) {
-                        form.address.insert(part.to_owned(), value.trim().to_owned());
-                    }
-                }
+                name => match name.strip_prefix(ADDRESS_FIELD) {
+                    Some(part) => drop(form.address.insert(part.to_owned(), value.trim().to_owned())),
+                    None if value.is_empty() => {}
+                    None => form.filled.push((name.to_owned(), value.into_owned().into())),
+                },
             }
         }
         form
@@ -75,62 +54,52 @@ impl Form {
         parts.filter_map(value).collect()
     }
 
-    /// The credentials as the JSON that POST …/integrations takes.
-    pub(super) fn credentials(&self) -> SecretString {
-        let members = self.credentials.iter().map(|(name, value)| {
+    /// The credentials of a way, as the JSON that POST …/integrations takes.
+    pub(super) fn credentials(&self, way: Way<'_>, connector: &Connector) -> SecretString {
+        way.form(connector).map_or_else(|| "{}".into(), |form| self.members(&form))
+    }
+
+    fn members(&self, form: &CredentialsForm) -> SecretString {
+        let member = |CredentialField { name, kind, .. }| {
+            let (_, value) = self.filled.iter().find(|(filled, _)| filled == name)?;
             let text = value.expose_secret();
-            let value = match name.as_str() {
+            let value = match kind {
                 // The text of a file that is no JSON is refused by the schema.
-                "key_file" => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
-                _ => json!(text),
+                FieldKind::File => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
+                FieldKind::Text | FieldKind::Secret => json!(text),
             };
-            (name.clone(), value)
-        });
-        Value::Object(members.collect::<Map<_, _>>()).to_string().into()
+            Some((name.to_owned(), value))
+        };
+        Value::Object(form.fields().filter_map(member).collect()).to_string().into()
     }
+}
 
-    /// The kind of credentials from which the gateway is to get access tokens. `None` for the way of
-    /// the connector's auth scheme.
-    pub(super) fn grant_type(&self) -> Option<GrantType> {
-        let named = self.auth_type.as_deref()?;
-        GrantType::ALL.into_iter().find(|known| known.auth_type() == named)
-    }
-
-    /// Returns `true` for the way by a device code.
-    pub(super) fn is_device(&self) -> bool {
-        self.auth_type.as_deref() == Some(DEVICE_CODE)
-    }
-
-    /// Returns `true` if the connector takes these credentials in the way that the form names.
-    pub(super) fn fits(&self, connector: &Connector, config: &Config) -> bool {
-        let named = self.auth_type.as_deref().unwrap_or_default();
-        let credentials: Value = serde_json::from_str(self.credentials().expose_secret()).unwrap_or_default();
-        let mut body = json!({"auth_type": named, "credentials": credentials});
-        let address = self.address_for(connector);
-        if !address.is_empty() {
-            body["address"] = json!(address);
-        }
-        let body = SecretString::from(body.to_string());
-        let schema = Schema::compile(&integrations::init_schema(connector, config, named).to_string(), false);
-        schema.is_ok_and(|schema| schema.parse(body.expose_secret().as_bytes()).is_ok())
-    }
+/// Returns `true` if the form of a way accepts these credentials.
+pub(super) fn fits(way: Way<'_>, connector: &Connector, credentials: &SecretString) -> bool {
+    let schema = way.form(connector).map(CredentialsForm::schema);
+    let schema = schema.and_then(|schema| Schema::compile(&schema.to_string(), false).ok());
+    schema.is_some_and(|schema| schema.parse(credentials.expose_secret().as_bytes()).is_ok())
 }
 
 #[cfg(test)]
 mod tests {
+    use contract::AuthAdditions;
+    use integrations::KeyForm;
+    use store::GrantType;
+
     use super::*;
 
-    fn credentials(form: &[u8]) -> Value {
-        serde_json::from_str(Form::parse(form).credentials().expose_secret()).unwrap()
+    fn credentials(sent: &[u8], form: &CredentialsForm) -> Value {
+        serde_json::from_str(Form::parse(sent).members(form).expose_secret()).unwrap()
     }
 
     #[test]
-    fn fields_become_credentials_and_empty_ones_are_left_out() {
-        let form = b"connector=mail&auth_type=oauth2_service_account&key_file=%7B%22client_email%22%3A%22a%22%7D&subject=&other=1";
-        assert_eq!(credentials(form), json!({"key_file": {"client_email": "a"}}));
-        assert_eq!(Form::parse(form).grant_type(), Some(GrantType::ServiceAccount));
-        assert_eq!(credentials(b"username=ann&password="), json!({"username": "ann", "password": ""}));
-        assert_eq!(Form::parse(b"auth_type=oauth2").grant_type(), None);
-        assert_eq!(credentials(b"key_file=hunter2"), json!({"key_file": "hunter2"}));
+    fn fields_of_the_way_become_credentials_and_empty_ones_are_left_out() {
+        let of_account = CredentialsForm::of(GrantType::ServiceAccount, &AuthAdditions::default());
+        let sent = b"connector=mail&key_file=%7B%22client_email%22%3A%22a%22%7D&subject=&client_id=1";
+        assert_eq!(credentials(sent, &of_account), json!({"key_file": {"client_email": "a"}}));
+        assert_eq!(credentials(b"key_file=hunter2", &of_account), json!({"key_file": "hunter2"}));
+        let login = KeyForm::Login.form();
+        assert_eq!(credentials(b"username=ann&password=&api_key=1", &login), json!({"username": "ann"}));
     }
 }

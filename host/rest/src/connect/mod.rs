@@ -3,14 +3,12 @@
 //! - [`links`]: the routes of applications, which make links and look at them
 //! - [`visit`]: the page: what a browser gets and sends
 //! - [`returning`]: the browser that comes back from a provider
-//! - [`device`]: the page with a code for another device
 //! - [`browser`]: the cookie that makes a link one browser's
 //! - [`form`]: the form of the page, as a browser sends it
 //! - [`page`]: the pages as HTML
 //! - [`words`]: every text of the pages
 
 mod browser;
-mod device;
 mod form;
 mod links;
 mod page;

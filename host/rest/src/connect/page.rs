@@ -14,9 +14,8 @@ use body::{Body, full};
 use config::{Config, Logo};
 use contract::{AddressPart, AuthScheme, Effect};
 use endpoint::answer::static_answer;
-use integrations::{KeyForm, Way};
+use integrations::{CredentialField, CredentialsForm, FieldKind, Way};
 use registry::Connector;
-use store::GrantType;
 
 /// The style of all pages.
 const STYLE: &str = include_str!("page.css");
@@ -130,10 +129,9 @@ pub(super) enum State {
 pub(super) struct WayForm {
     /// The name of the way, which the form sends.
     auth_type: &'static str,
-    /// The text that tells the ways apart.
-    heading: &'static str,
-    /// `true` if the form is closed until the user opens it. Most users take the first way.
-    is_other: bool,
+    /// The text that tells the ways apart. `None` for the first way, which most users take: the other
+    /// forms are closed until the user opens them.
+    heading: Option<&'static str>,
     fields: Vec<Field>,
 }
 
@@ -143,17 +141,6 @@ pub(super) struct Field {
     label: String,
     kind: FieldKind,
     is_required: bool,
-}
-
-/// The kinds of fields.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum FieldKind {
-    /// A text that is shown.
-    Text,
-    /// A secret that is hidden.
-    Secret,
-    /// The text of a file.
-    File,
 }
 
 impl ConnectorRow {
@@ -233,20 +220,13 @@ fn title_for_users(title: &str) -> &str {
 
 /// A form for each way to connect an account.
 fn forms(words: &'static Words, connector: &Connector, config: &Config) -> Vec<WayForm> {
-    let scheme = &connector.manifest().auth;
-    let form = |(index, way): (usize, Way)| {
-        let of_way = match (way, scheme) {
-            (Way::Scheme, AuthScheme::ApiKey(scheme)) => {
-                key_fields(words, KeyForm::of(scheme, connector.auth_additions()))
-            }
-            (Way::Scheme, AuthScheme::Oauth2(_) | AuthScheme::None) | (Way::Device, _) => Vec::new(),
-            (Way::Grant(grant_type), _) => fields_of_grant(words, grant_type, connector),
-        };
+    let form = |(index, way): (usize, Way<'_>)| {
+        let address = address_fields(connector.address_parts());
+        let credentials = way.form(connector).map(|form| credential_fields(words, &form));
         WayForm {
-            auth_type: way.name(scheme),
-            heading: words.of_way(way),
-            is_other: index > 0,
-            fields: address_fields(connector.address_parts()).chain(of_way).collect(),
+            auth_type: way.name(),
+            heading: (index > 0).then(|| words.heading(way.name())),
+            fields: address.chain(credentials.into_iter().flatten()).collect(),
         }
     };
     Way::of(connector, config).into_iter().enumerate().map(form).collect()
@@ -255,56 +235,23 @@ fn forms(words: &'static Words, connector: &Connector, config: &Config) -> Vec<W
 /// A field for each part of the account's address that the user gives.
 fn address_fields(parts: &[AddressPart]) -> impl Iterator<Item = Field> {
     let parts = parts.iter().filter(|part| part.is_from_user());
-    parts.map(|part| field(&format!("{ADDRESS_FIELD}{}", part.name), &part.title, FieldKind::Text, true))
+    parts.map(|part| Field {
+        name: format!("{ADDRESS_FIELD}{}", part.name),
+        label: part.title.clone(),
+        kind: FieldKind::Text,
+        is_required: true,
+    })
 }
 
-/// The fields of credentials from which the gateway gets access tokens, with the names that
-/// `auth-schema` has.
-fn fields_of_grant(words: &Words, grant_type: GrantType, connector: &Connector) -> Vec<Field> {
-    match grant_type {
-        GrantType::ClientCredentials => vec![
-            field("client_id", words.client_id, FieldKind::Text, true),
-            field("client_secret", words.client_secret, FieldKind::Secret, true),
-        ],
-        GrantType::ServiceAccount => {
-            let declared = connector.auth_additions().service_account.as_ref();
-            let needs_subject = declared.is_some_and(|declared| declared.needs_subject);
-            vec![
-                field("key_file", words.key_file, FieldKind::File, true),
-                field("subject", words.subject, FieldKind::Text, needs_subject),
-            ]
-        }
-        // An application of the account's own is for the API: people know the id of an installation.
-        GrantType::AppInstallation => {
-            vec![field("installation_id", words.installation_id, FieldKind::Text, true)]
-        }
-    }
-}
-
-fn field(name: &str, label: &str, kind: FieldKind, is_required: bool) -> Field {
-    Field { name: name.to_owned(), label: label.to_owned(), kind, is_required }
-}
-
-/// The fields of a key, with the names that `auth-schema` has.
-fn key_fields(words: &Words, form: KeyForm) -> Vec<Field> {
-    let secret = |name, label, is_required| field(name, label, FieldKind::Secret, is_required);
-    match form {
-        KeyForm::ApiKey => vec![secret("api_key", words.api_key, true)],
-        KeyForm::Login => vec![
-            field("username", words.username, FieldKind::Text, true),
-            // Some services take the key as the name.
-            secret("password", words.password, false),
-        ],
-        KeyForm::Aws => vec![
-            field("access_key_id", words.access_key_id, FieldKind::Text, true),
-            secret("secret_access_key", words.secret_access_key, true),
-            secret("session_token", words.session_token, false),
-        ],
-        KeyForm::Signing { needs_id } => {
-            let id = needs_id.then(|| field("key_id", words.key_id, FieldKind::Text, true));
-            id.into_iter().chain([secret("secret", words.secret, true)]).collect()
-        }
-    }
+/// The fields of credentials, with the names that `auth-schema` has.
+fn credential_fields(words: &Words, form: &CredentialsForm) -> Vec<Field> {
+    let field = |CredentialField { name, kind, is_required }| Field {
+        name: name.to_owned(),
+        label: words.label(name).to_owned(),
+        kind,
+        is_required,
+    };
+    form.fields().map(field).collect()
 }
 
 /// The page of a link as a response. `form_origins` are the origins that its forms lead to, besides
@@ -393,6 +340,7 @@ pub(super) fn style() -> Response<Body> {
 #[cfg(test)]
 mod tests {
     use http_body_util::BodyExt;
+    use integrations::KeyForm;
 
     use super::*;
 
@@ -408,9 +356,8 @@ mod tests {
             access: vec![("Read", vec![odd.to_owned()])],
             state: State::Open(vec![WayForm {
                 auth_type: "api_key",
-                heading: ENGLISH.by_sign_in,
-                is_other: false,
-                fields: key_fields(&ENGLISH, KeyForm::Login),
+                heading: None,
+                fields: credential_fields(&ENGLISH, &KeyForm::Login.form()),
             }]),
             mistake: None,
         };

@@ -5,7 +5,7 @@ use hyper::{Response, StatusCode};
 
 use super::browser::Browser;
 use super::page::message_in;
-use super::visit::{back_to_page, note};
+use super::visit::back_to_page;
 use super::words::Words;
 use body::Body;
 use gateway::Gateway;
@@ -33,7 +33,7 @@ pub(crate) async fn check_return(
     })?;
     let browser = link.as_ref().and_then(|link| Browser::of_request(headers, link).filter(|browser| browser.has(link)));
     match browser {
-        Some(browser) => Ok(Some(ReturningBrowser { link: id.clone(), token: browser.token().to_owned(), words })),
+        Some(browser) => Ok(Some(ReturningBrowser { token: browser.token().to_owned(), words })),
         None => {
             tracing::warn!("another browser came back from the provider than the one that has the link");
             Err(message_in(words, StatusCode::FORBIDDEN, words.other_browser, ROOT))
@@ -43,23 +43,19 @@ pub(crate) async fn check_return(
 
 /// The browser of a link, which comes back from a provider.
 pub(crate) struct ReturningBrowser {
-    link: String,
     token: String,
     words: &'static Words,
 }
 
 /// Sends a browser that has come back from a provider to the page of its link.
-pub(crate) async fn return_to_page(
+pub(crate) fn return_to_page(
     gateway: &Gateway,
     browser: &ReturningBrowser,
     connector: &str,
     result: &AuthorizationResult,
 ) -> Response<Body> {
     let mistake = match result {
-        AuthorizationResult::Connected { user_identifier } => {
-            note(gateway, &browser.link, connector, user_identifier).await;
-            None
-        }
+        AuthorizationResult::Connected { .. } => None,
         AuthorizationResult::OtherAccount { .. } => Some("other_account"),
         AuthorizationResult::Failed { code, .. } => Some(code.as_str()),
         // A link does not ask its maker to confirm.

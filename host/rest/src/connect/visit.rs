@@ -12,30 +12,25 @@ use tokio::time::Instant;
 use url::{Url, form_urlencoded};
 
 use super::browser::Browser;
-use super::device;
-use super::form::Form;
-use super::page::{self, ConnectPage, ConnectorRow, connect_page, message_in, redirect};
+use super::form::{Form, fits};
+use super::page::{self, ConnectPage, ConnectorRow, DevicePage, connect_page, device_page, message_in, redirect};
 use super::words::{Message, Words};
-use crate::integrations::{begin_problem, check_address, connect_with_grant, connect_with_key};
 use body::Body;
 use calls::Connection;
 use config::Config;
-use contract::AuthScheme;
 use endpoint::body::read_body;
 use endpoint::recorded::ended;
 use endpoint::route::HttpCall;
 use gateway::Gateway;
-use integrations::{AuthorizationOptions, BeginError, Named, ReturnTo, authorization_origin, random_secret};
-use problem::Problem;
+use integrations::{Begun, ConnectRequest, StartedDevice, Way, authorization_origin, random_secret};
+use pipeline::connect;
+use problem::{Problem, address_problem, connect_problem};
 use registry::Connector;
 use store::digest::sha256;
-use store::{AccountAddress, Acting, ConnectLink, GrantType, Integration, LinkEnd, acting};
+use store::{Acting, ConnectLink, LinkEnd, acting};
 
 /// The largest form in megabytes. A key file is at most some kilobytes.
 const MAX_FORM_MB: usize = 1;
-
-/// The name of the problem of a connector that is not set up.
-const NOT_CONFIGURED: &str = "integration-not-configured";
 
 /// The way from the page to the root of the gateway.
 const ROOT: &str = "../";
@@ -120,59 +115,75 @@ impl Visit {
         let Some(connector) = named.and_then(|named| gateway.registry.get(named)) else {
             return self.back(gateway, None);
         };
-        let address = form.address_for(&connector);
-        if let Err(problem) = check_address(&connector, &address) {
-            return self.not_connected(gateway, &connector, &problem, "address_refused");
+        let ways = Way::of(&connector, &gateway.config);
+        let way = match &form.auth_type {
+            Some(named) => Way::find(&ways, named).ok(),
+            None => ways.first().copied(),
+        };
+        match way {
+            None => self.back(gateway, Some((connector.name(), "key_refused"))),
+            // Its row has no button.
+            Some(Way::NoSecret) => self.back(gateway, None),
+            Some(way) => self.connect(gateway, &connector, way, &form).await,
         }
-        if let Some(grant_type) = form.grant_type() {
-            return self.connect_with_grant(gateway, &connector, grant_type, &form, &address).await;
+    }
+
+    /// Connects an account, or shows the user the next step.
+    async fn connect(
+        &self,
+        gateway: &Arc<Gateway>,
+        connector: &Arc<Connector>,
+        way: Way<'_>,
+        form: &Form,
+    ) -> Response<Body> {
+        let holder = self.link.holder(connector.name());
+        let request = match ConnectRequest::new(connector, holder, form.address_for(connector)) {
+            Ok(request) => ConnectRequest {
+                user_identifier: self.link.user_identifier.clone(),
+                labels: self.link.labels.clone(),
+                connect_link: Some(self.link.id.clone()),
+                ..request
+            },
+            Err(refused) => {
+                return self.not_connected(gateway, connector, &address_problem(refused), "address_refused");
+            }
+        };
+        let credentials = form.credentials(way, connector);
+        if matches!(way, Way::Credentials(_)) && !fits(way, connector, &credentials) {
+            return self.back(gateway, Some((connector.name(), "key_refused")));
         }
-        match &connector.manifest().auth {
-            AuthScheme::None => self.back(gateway, None),
-            AuthScheme::Oauth2(scheme) if form.is_device() => {
-                let begun =
-                    device::begin(gateway, self.words, &self.link, self.browser.token(), &connector, scheme, address);
-                let begun = begun.await;
-                begun.unwrap_or_else(|error| self.not_begun(gateway, &connector, error))
-            }
-            AuthScheme::Oauth2(scheme) => {
-                let options = AuthorizationOptions {
-                    user_identifier: self.link.user_identifier.clone(),
-                    replaces: false,
-                    confirms: false,
-                    labels: self.link.labels.clone(),
-                    address,
-                    return_to: ReturnTo::Link(self.link.id.clone()),
-                    key_id: None,
+        let credentials = credentials.expose_secret().as_bytes();
+        match connect::begin(gateway.services(), connector, way, &request, credentials, self.arrived).await {
+            Ok(Begun::Page(started)) => see_other(self.words, &started.authorization_url),
+            Ok(Begun::Code(started)) => self.show_code(gateway, &started),
+            Ok(Begun::Done(_)) => self.back(gateway, None),
+            Err(error) => {
+                let problem = connect_problem(error, connector.name());
+                tracing::info!(problem = problem.name(), "an account is not connected");
+                let code = match problem.name() {
+                    "validation" => "key_refused",
+                    "integration-not-configured" => "not_configured",
+                    _ => "failed",
                 };
-                let holder = self.link.holder(connector.name());
-                match gateway.integrations.begin(&holder, &connector, scheme, options).await {
-                    Ok(begun) => see_other(self.words, &begun.authorization_url),
-                    Err(error) => self.not_begun(gateway, &connector, error),
-                }
-            }
-            AuthScheme::ApiKey(scheme) => {
-                let holder = self.link.holder(connector.name());
-                let named = Named {
-                    holder: &holder,
-                    user_identifier: self.link.user_identifier.as_deref(),
-                    labels: self.link.labels.as_ref(),
-                    address: &address,
-                    connect_link: Some(&self.link.id),
-                };
-                let credentials = form.credentials();
-                let key = credentials.expose_secret().as_bytes();
-                let connected = connect_with_key(gateway, &connector, scheme, key, named, self.arrived).await;
-                self.answer_credentials(gateway, &connector, connected).await
+                self.not_connected(gateway, connector, &problem, code)
             }
         }
     }
 
-    fn not_begun(&self, gateway: &Gateway, connector: &Connector, error: BeginError) -> Response<Body> {
-        tracing::warn!(%error, "an authorization cannot be begun");
-        let problem = begin_problem(error);
-        let code = if problem.name() == NOT_CONFIGURED { "not_configured" } else { "failed" };
-        self.not_connected(gateway, connector, &problem, code)
+    /// The page with a code that the user enters at the service, on this or another device.
+    fn show_code(&self, gateway: &Gateway, started: &StartedDevice) -> Response<Body> {
+        let codes = &started.codes;
+        let url = codes.verification_uri_complete.as_ref().unwrap_or(&codes.verification_uri);
+        // As browsers read it: a host in other letters, or a blank, is then seen as what it is.
+        match (page_url(gateway, self.browser.token()), Url::parse(url)) {
+            (Some(back), Ok(url)) => device_page(&DevicePage {
+                words: self.words,
+                user_code: &codes.user_code,
+                url: url.as_str(),
+                back: back.as_str(),
+            }),
+            _ => unavailable(self.words),
+        }
     }
 
     /// Sends the browser back to the page, which says what `code` stands for, and records the
@@ -188,60 +199,6 @@ impl Visit {
         };
         gateway.calls.connection_failed(&connection, ended(problem));
         response
-    }
-
-    /// Connects an account by credentials from which the gateway gets access tokens.
-    async fn connect_with_grant(
-        &self,
-        gateway: &Arc<Gateway>,
-        connector: &Arc<Connector>,
-        grant_type: GrantType,
-        form: &Form,
-        address: &AccountAddress,
-    ) -> Response<Body> {
-        if !form.fits(connector, &gateway.config) {
-            return self.back(gateway, Some((connector.name(), "key_refused")));
-        }
-        let holder = self.link.holder(connector.name());
-        let named = Named {
-            holder: &holder,
-            user_identifier: self.link.user_identifier.as_deref(),
-            labels: self.link.labels.as_ref(),
-            address,
-            connect_link: Some(&self.link.id),
-        };
-        let credentials = form.credentials();
-        let credentials = credentials.expose_secret().as_bytes();
-        let connected = connect_with_grant(gateway, connector, grant_type, credentials, named).await;
-        self.answer_credentials(gateway, connector, connected).await
-    }
-
-    /// The answer to credentials that were tried.
-    async fn answer_credentials(
-        &self,
-        gateway: &Gateway,
-        connector: &Connector,
-        connected: Result<Integration, Problem>,
-    ) -> Response<Body> {
-        match connected {
-            Ok(integration) => {
-                self.note(gateway, connector, &integration.user_identifier).await;
-                self.back(gateway, None)
-            }
-            Err(problem) => {
-                tracing::info!(problem = problem.name(), "credentials were not accepted");
-                let code = match problem.name() {
-                    "validation" => "key_refused",
-                    NOT_CONFIGURED => "not_configured",
-                    _ => "failed",
-                };
-                self.not_connected(gateway, connector, &problem, code)
-            }
-        }
-    }
-
-    async fn note(&self, gateway: &Gateway, connector: &Connector, user_identifier: &str) {
-        note(gateway, &self.link.id, connector.name(), user_identifier).await;
     }
 
     /// Sends the browser back to the page. `mistake` is a connector, and why it was not connected.
@@ -268,13 +225,6 @@ impl Visit {
     }
 }
 
-/// Notes that an account was connected. A failure does not disconnect the account.
-pub(super) async fn note(gateway: &Gateway, link: &str, connector: &str, user_identifier: &str) {
-    if let Err(error) = gateway.store.connect_links().note_account(link, connector, user_identifier).await {
-        tracing::warn!(%error, "the page of a link cannot show an account that was connected");
-    }
-}
-
 /// Sends a browser to the page of its link. `mistake` is a connector, and why it was not connected.
 pub(super) fn back_to_page(
     gateway: &Gateway,
@@ -290,7 +240,7 @@ pub(super) fn back_to_page(
 }
 
 /// The URL of the page of a link.
-pub(super) fn page_url(gateway: &Gateway, token: &str) -> Option<Url> {
+fn page_url(gateway: &Gateway, token: &str) -> Option<Url> {
     let root = gateway.config.public_url.as_str().trim_end_matches('/');
     Url::parse(&format!("{root}/connect/{token}")).ok()
 }
@@ -410,7 +360,7 @@ fn refusal(words: &'static Words, status: StatusCode, message: Message) -> Respo
     message_in(words, status, message, ROOT)
 }
 
-pub(super) fn unavailable(words: &'static Words) -> Response<Body> {
+fn unavailable(words: &'static Words) -> Response<Body> {
     refusal(words, StatusCode::SERVICE_UNAVAILABLE, words.unavailable)
 }
 

@@ -87,7 +87,7 @@ async fn complete(
         (Ok(()), None, None) => AuthorizationResult::failed("answer_not_understood"),
     };
     let response = match (of_link, &result) {
-        (Some(browser), _) => return_to_page(gateway, &browser, connector, &result).await,
+        (Some(browser), _) => return_to_page(gateway, &browser, connector, &result),
         (None, AuthorizationResult::OtherAccount { user_identifier, connected, consented }) => {
             tracing::warn!(user_identifier, "the user has consented with another account than the connected one");
             other_account(words, user_identifier, connected, consented)

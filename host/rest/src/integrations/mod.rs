@@ -2,10 +2,9 @@
 //!
 //! - [`begin`]: connects an account, or begins an authorization
 //! - [`callback`]: completes an authorization when the user comes back from the provider
-//! - [`device`]: begins an authorization by a device code, and shows its progress
+//! - [`device`]: the progress of an authorization by a device code
 //! - [`confirm`]: the caller confirms what the user has consented to
 //! - [`list`]: the accounts that a user has connected
-//! - [`problems`]: why an account could not be connected
 //!
 //! The other routes are here: look up, select and remove.
 
@@ -14,7 +13,6 @@ mod callback;
 mod confirm;
 mod device;
 mod list;
-mod problems;
 
 use std::time::Duration;
 
@@ -23,13 +21,11 @@ use percent_encoding::percent_decode_str;
 use serde_json::json;
 
 pub use self::begin::begin_integration;
-pub(super) use self::begin::{check_address, connect_with_grant, connect_with_key};
 pub use self::callback::callback_parameters;
 pub use self::callback::complete_authorization;
 pub use self::confirm::confirm_integration;
 pub use self::device::get_authorization;
 pub use self::list::{OwnIntegrations, list_integrations};
-pub(super) use self::problems::begin_problem;
 
 use super::{connectors, triggers};
 use body::Body;

@@ -12,7 +12,7 @@ use database::connection::Durability;
 use database::time::millis;
 use database::value::values;
 
-use super::queries::{COLUMNS, WITHDRAWN, insert_authorization, prepare_new};
+use super::queries::{COLUMNS, WITHDRAWN};
 use super::{Authorization, DevicePoll, DeviceProgress, StateHash};
 use crate::handles::Authorizations;
 use crate::{Holder, Stored};
@@ -22,26 +22,6 @@ use crate::{Holder, Stored};
 const LONGEST_END: Duration = Duration::from_secs(120);
 
 impl Authorizations<'_> {
-    /// Stores an authorization by a device code. Its verifier is the device code. The first request is
-    /// due after the interval.
-    ///
-    /// # Errors
-    /// As `store.authorizations().save`.
-    pub async fn save_device(self, authorization: Authorization, interval: Duration) -> Stored<()> {
-        let quota = self.0.quota;
-        self.0
-            .write(Durability::PowerLoss, move |connection| {
-                prepare_new(connection, quota, &authorization.holder)?;
-                insert_authorization(connection, &authorization)?;
-                connection.execute(
-                    "UPDATE authorizations SET poll_interval = $1, next_poll_at = now_ms() + $1 WHERE hash = $2",
-                    values![millis(interval), &authorization.hash],
-                )?;
-                Ok(())
-            })
-            .await
-    }
-
     /// The authorizations about which a gateway must ask the provider now, the most urgent one first.
     pub async fn due_devices(self, limit: u32) -> Stored<Vec<StateHash>> {
         self.0

@@ -32,17 +32,19 @@ pub(super) const WITHDRAWN: &str =
          OR EXISTS (SELECT 1 FROM agent_sessions WHERE agent_sessions.id = connect_links.key_id AND ended_at IS NOT NULL))))";
 
 impl Authorizations<'_> {
-    /// Stores an authorization. Deletes those that expired more than a day ago.
+    /// Stores an authorization. Deletes those that expired more than a day ago. With a `poll_interval`,
+    /// it is one by a device code, which is its verifier. The first request to the provider is due
+    /// after the interval.
     ///
     /// # Errors
     /// Fails with [`StoreError::TooManyAuthorizations`](crate::StoreError::TooManyAuthorizations)
     /// if the holder has too many in progress, or if the database does not answer.
-    pub async fn save(self, authorization: Authorization) -> Stored<()> {
+    pub async fn save(self, authorization: Authorization, poll_interval: Option<Duration>) -> Stored<()> {
         let quota = self.0.quota;
         self.0
             .write(Durability::PowerLoss, move |connection| {
                 prepare_new(connection, quota, &authorization.holder)?;
-                insert_authorization(connection, &authorization)
+                insert_authorization(connection, &authorization, poll_interval)
             })
             .await
     }
@@ -78,18 +80,23 @@ impl Authorizations<'_> {
 }
 
 /// Deletes old authorizations, and checks that the holder may have another one.
-pub(super) fn prepare_new(connection: &mut dyn Connection, quota: Quota, holder: &Holder) -> Stored<()> {
+fn prepare_new(connection: &mut dyn Connection, quota: Quota, holder: &Holder) -> Stored<()> {
     quota.check(connection, &holder.tenant)?;
     connection
         .execute("DELETE FROM authorizations WHERE expires_at <= now_ms() - $1", values![millis(KEPT_AFTER_EXPIRY)])?;
     caps::check_authorizations(connection, holder)
 }
 
-pub(super) fn insert_authorization(connection: &mut dyn Connection, authorization: &Authorization) -> Stored<()> {
+fn insert_authorization(
+    connection: &mut dyn Connection,
+    authorization: &Authorization,
+    poll_interval: Option<Duration>,
+) -> Stored<()> {
     let verifier = authorization.verifier.as_ref();
     connection.execute(
         &format!(
-            "INSERT INTO authorizations ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
+            "INSERT INTO authorizations ({COLUMNS}, poll_interval, next_poll_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, now_ms() + $18)"
         ),
         values![
             &authorization.hash,
@@ -109,6 +116,7 @@ pub(super) fn insert_authorization(connection: &mut dyn Connection, authorizatio
             &authorization.connect_link,
             text_of_address(&authorization.address),
             authorization.key_id.as_ref(),
+            poll_interval.map(millis),
         ],
     )?;
     Ok(())

@@ -43,7 +43,7 @@ async fn authorization(store: &Store, verifier: Option<Sealed>) -> Authorization
 async fn an_authorization_is_taken_once_by_many_that_ask(site: Site) {
     data_key(&site.store, "dk_1").await;
     let begun = authorization(&site.store, Some(sealed("dk_1"))).await;
-    site.store.authorizations().save(begun.clone()).await.unwrap();
+    site.store.authorizations().save(begun.clone(), None).await.unwrap();
     assert_eq!(site.store.authorizations().take("calendar", &[8; 32]).await.unwrap(), TakenAuthorization::Unknown);
     let other = site.open_again().await;
     let asking: Vec<_> = (0..10)
@@ -66,7 +66,7 @@ async fn an_authorization_is_taken_once_by_many_that_ask(site: Site) {
 
 async fn an_authorization_of_another_connector_is_not_used_up(site: Site) {
     let begun = authorization(&site.store, None).await;
-    site.store.authorizations().save(begun.clone()).await.unwrap();
+    site.store.authorizations().save(begun.clone(), None).await.unwrap();
     let elsewhere = site.store.authorizations().take("mail", &[7; 32]).await.unwrap();
     assert_eq!(elsewhere, TakenAuthorization::OtherConnector);
     let taken = site.store.authorizations().take("calendar", &[7; 32]).await.unwrap();
@@ -75,18 +75,22 @@ async fn an_authorization_of_another_connector_is_not_used_up(site: Site) {
 
 async fn an_expired_authorization_is_reported_and_deleted_a_day_later(site: Site) {
     let store = &site.store;
-    store.authorizations().save(authorization(store, None).await).await.unwrap();
+    store.authorizations().save(authorization(store, None).await, None).await.unwrap();
     site.execute("UPDATE authorizations SET expires_at = expires_at - 600000").await;
     assert_eq!(store.authorizations().take("calendar", &[7; 32]).await.unwrap(), TakenAuthorization::Expired);
     site.execute("UPDATE authorizations SET expires_at = expires_at - 24 * 3600000").await;
-    store.authorizations().save(Authorization { hash: [8; 32], ..authorization(store, None).await }).await.unwrap();
+    store
+        .authorizations()
+        .save(Authorization { hash: [8; 32], ..authorization(store, None).await }, None)
+        .await
+        .unwrap();
     assert_eq!(store.authorizations().take("calendar", &[7; 32]).await.unwrap(), TakenAuthorization::Unknown);
 }
 
 async fn an_authorization_that_cannot_be_taken_is_reported_without_waiting_for_writers(site: Site) {
     let store = &site.store;
     for hash in [[1; 32], [2; 32]] {
-        store.authorizations().save(Authorization { hash, ..authorization(store, None).await }).await.unwrap();
+        store.authorizations().save(Authorization { hash, ..authorization(store, None).await }, None).await.unwrap();
     }
     store.authorizations().take("calendar", &[1; 32]).await.unwrap();
     site.execute("UPDATE authorizations SET expires_at = expires_at - 600000 WHERE NOT is_used").await;
@@ -129,7 +133,7 @@ impl Store {
 async fn begin(store: &Store, holder: &Holder, number: u64) -> Stored<StateHash> {
     let hash = numbered(number);
     let begun = Authorization { hash, holder: holder.clone(), ..authorization(store, None).await };
-    store.authorizations().save(begun).await.map(|()| hash)
+    store.authorizations().save(begun, None).await.map(|()| hash)
 }
 
 fn numbered(number: u64) -> StateHash {
@@ -178,7 +182,7 @@ async fn an_application_may_have_ten_thousand_authorizations_under_way(site: Sit
 async fn save_device(store: &Store) -> StateHash {
     data_key(store, "dk_1").await;
     let begun = authorization(store, Some(sealed("dk_1"))).await;
-    store.authorizations().save_device(begun, Duration::ZERO).await.unwrap();
+    store.authorizations().save(begun, Some(Duration::ZERO)).await.unwrap();
     [7; 32]
 }
 
@@ -273,10 +277,10 @@ async fn an_authorization_ends_with_its_key_and_with_its_link(site: Site) {
         let of_link = number > 1;
         let (key_id, connect_link) = ((!of_link).then_some(id), of_link.then(|| format!("lnk_{number}")));
         let begun = Authorization { hash, key_id, connect_link, ..authorization(store, None).await };
-        store.authorizations().save(begun.clone()).await.unwrap();
+        store.authorizations().save(begun.clone(), None).await.unwrap();
         let device = [number + 100; 32];
         let of_device = Authorization { hash: device, ..begun };
-        store.authorizations().save_device(of_device.clone(), Duration::ZERO).await.unwrap();
+        store.authorizations().save(of_device.clone(), Some(Duration::ZERO)).await.unwrap();
         assert!(!store.authorizations().is_withdrawn(&hash).await.unwrap());
         site.execute(ended).await;
         assert!(store.authorizations().is_withdrawn(&hash).await.unwrap());

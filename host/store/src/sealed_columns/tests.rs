@@ -56,7 +56,7 @@ async fn a_rotation_seals_secrets_of_several_tables_again(site: Site) {
         verifier: Some(verifier),
         expires_at: store.database.now().await.unwrap() + Duration::from_secs(600),
     };
-    store.authorizations().save(authorization).await.unwrap();
+    store.authorizations().save(authorization, None).await.unwrap();
     let secret = vault.seal(&WebhookSecret::context("acme", "whs_1"), b"webhook secret").await.unwrap();
     store.webhooks().add_secret("acme", "whs_1", secret, Duration::ZERO).await.unwrap();
     let delivery = NewDelivery {

@@ -6,8 +6,6 @@ mod german;
 use hyper::header::{ACCEPT_LANGUAGE, HeaderMap};
 
 use contract::Effect;
-use integrations::Way;
-use store::GrantType;
 
 pub(super) use self::english::ENGLISH;
 use self::german::GERMAN;
@@ -43,24 +41,11 @@ pub(crate) struct Words {
     pub(super) may_delete: &'static str,
     /// Between the last two words of a list.
     pub(super) and: &'static str,
-    pub(super) api_key: &'static str,
-    pub(super) username: &'static str,
-    pub(super) password: &'static str,
-    pub(super) access_key_id: &'static str,
-    pub(super) secret_access_key: &'static str,
-    pub(super) session_token: &'static str,
-    pub(super) key_id: &'static str,
-    pub(super) secret: &'static str,
-    pub(super) client_id: &'static str,
-    pub(super) client_secret: &'static str,
-    pub(super) key_file: &'static str,
-    pub(super) subject: &'static str,
-    pub(super) installation_id: &'static str,
-    pub(super) by_sign_in: &'static str,
-    pub(super) by_client: &'static str,
-    pub(super) by_service_account: &'static str,
-    pub(super) by_installation: &'static str,
-    pub(super) by_device: &'static str,
+    /// The labels of the fields for credentials, by the names of the fields.
+    pub(super) labels: &'static [(&'static str, &'static str)],
+    /// The headings of the ways to connect an account, by the names of the ways. The way of a
+    /// connector's auth scheme has none.
+    pub(super) headings: &'static [(&'static str, &'static str)],
     /// The title of the page with the code of a device authorization.
     pub(super) code_title: &'static str,
     pub(super) code_text: &'static str,
@@ -126,15 +111,14 @@ impl Words {
         format!("{before}{title}{after}")
     }
 
+    /// The label of a field for credentials.
+    pub(super) fn label(&self, field: &'static str) -> &'static str {
+        text_of(self.labels, field)
+    }
+
     /// The heading of a way to connect an account, among others.
-    pub(super) fn of_way(&self, way: Way) -> &'static str {
-        match way {
-            Way::Scheme => self.by_sign_in,
-            Way::Grant(GrantType::ClientCredentials) => self.by_client,
-            Way::Grant(GrantType::ServiceAccount) => self.by_service_account,
-            Way::Grant(GrantType::AppInstallation) => self.by_installation,
-            Way::Device => self.by_device,
-        }
+    pub(super) fn heading(&self, way: &'static str) -> &'static str {
+        text_of(self.headings, way)
     }
 
     /// The heading of the operations with an effect, and the verb for the summary.
@@ -169,9 +153,17 @@ impl Words {
     }
 }
 
+/// The text with a name. A test checks that every name has one.
+fn text_of(texts: &[(&str, &'static str)], name: &'static str) -> &'static str {
+    texts.iter().find(|(known, _)| *known == name).map_or(name, |(_, text)| *text)
+}
+
 #[cfg(test)]
 mod tests {
+    use contract::AuthAdditions;
     use hyper::header::HeaderValue;
+    use integrations::{AuthTypeName, CredentialsForm, KeyForm};
+    use store::{AuthType, GrantType};
 
     use super::*;
 
@@ -203,6 +195,22 @@ mod tests {
         assert_eq!(ENGLISH.to_connect("Mail"), "Connect Mail");
         assert_eq!(GERMAN.to_connect("Mail"), "Mail verbinden");
         assert_eq!(GERMAN.permission(&["lesen", "löschen"]), "Die Anwendung darf lesen und löschen.");
+    }
+
+    #[test]
+    fn every_field_and_every_further_way_has_a_text_in_each_language() {
+        let keys = [KeyForm::ApiKey, KeyForm::Login, KeyForm::Aws, KeyForm::Signing { needs_id: true }];
+        let grants = GrantType::ALL.map(|grant_type| CredentialsForm::of(grant_type, &AuthAdditions::default()));
+        let forms: Vec<_> = keys.into_iter().map(KeyForm::form).chain(grants).collect();
+        for words in LANGUAGES {
+            for field in forms.iter().flat_map(CredentialsForm::fields) {
+                assert_ne!(words.label(field.name), field.name, "{}", words.language);
+            }
+            let is_of_scheme = |way: &&str| AuthType::ALL.iter().any(|scheme| scheme.name() == *way);
+            for way in AuthTypeName::all().into_iter().filter(|way| !is_of_scheme(way)) {
+                assert_ne!(words.heading(way), way, "{}", words.language);
+            }
+        }
     }
 
     #[test]

@@ -1,17 +1,17 @@
-//! Authorizations by a device code (RFC 8628): begins one, and asks the provider if the user has
-//! decided. The user may do this on any device, and no browser comes back.
+//! The user enters a code on any device (RFC 8628), and no browser comes back: the gateway asks the
+//! provider if the user has decided.
 
 use std::time::{Duration, SystemTime};
 
-use secrecy::ExposeSecret;
+use secrecy::SecretString;
 
-use super::begin::random_secret;
-use super::exchange::state_hash;
-use super::{AccountSecret, AuthorizationResult, BeginError, IntegrationError, Integrations};
-use contract::{AuthScheme, Oauth2};
+use super::ConnectRequest;
+use crate::authorization::{NewAuthorization, WITHDRAWN, random_secret, secret_of_user, state_hash};
+use crate::{AccountSecret, AuthorizationResult, BeginError, IntegrationError, Integrations};
+use contract::Oauth2;
 use oauth::{CALL_TIMEOUT, DeviceAnswer, DeviceAuthorization, LONGEST_INTERVAL, TokenError};
 use registry::Connector;
-use store::{AccountAddress, Authorization, DevicePoll, DeviceProgress, Holder, KeyId, Labels, StateHash};
+use store::{Authorization, DevicePoll, DeviceProgress, Holder, StateHash};
 
 /// Name of the way to connect an account, in requests and answers.
 pub const DEVICE_CODE: &str = "oauth2_device_code";
@@ -19,9 +19,6 @@ pub const DEVICE_CODE: &str = "oauth2_device_code";
 /// The result of an authorization whose code the user has not entered in time. RFC 8628 has the
 /// same code.
 const EXPIRED: &str = "expired_token";
-
-/// The result of an authorization whose key was revoked, or whose link was deleted or finished.
-pub(super) const WITHDRAWN: &str = "withdrawn";
 
 /// Time added to the interval if the provider asks for it (RFC 8628, section 3.5).
 const SLOW_DOWN: Duration = Duration::from_secs(5);
@@ -32,22 +29,6 @@ const CLAIM: Duration = CALL_TIMEOUT.saturating_mul(3);
 
 /// The most authorizations about which one round asks.
 const BATCH: u32 = 256;
-
-/// The options of a caller who begins an authorization by a device code.
-pub struct DeviceOptions {
-    /// The name of the integration. `None` for the name of the account at the service.
-    pub user_identifier: Option<String>,
-    /// `true` if another account may replace the one behind the identifier.
-    pub replaces: bool,
-    /// The labels of the integration. `None` keeps the labels of an integration that is overwritten.
-    pub labels: Option<Labels>,
-    /// The parts of the account's address that the caller gave, which the connector accepts.
-    pub address: AccountAddress,
-    /// The id of the link whose page begins the authorization.
-    pub connect_link: Option<String>,
-    /// The API key of the caller. `None` for a JWT or a link.
-    pub key_id: Option<KeyId>,
-}
 
 /// An authorization by a device code that was started.
 pub struct StartedDevice {
@@ -75,41 +56,25 @@ impl Integrations {
     ///
     /// # Errors
     /// If settings are missing, if the provider gives no code, or if the store or the vault fails.
-    pub async fn begin_device(
+    pub(super) async fn begin_device(
         &self,
-        holder: &Holder,
         connector: &Connector,
         scheme: &Oauth2,
-        options: DeviceOptions,
+        request: &ConnectRequest,
     ) -> Result<StartedDevice, BeginError> {
-        let client = self.client_for_new(&holder.tenant, connector, scheme).await?;
-        let provider = self.configured_provider(connector, scheme, client, &options.address)?;
+        let client = self.client_for_new(&request.holder.tenant, connector, scheme).await?;
+        let provider = self.configured_provider(connector, scheme, client, &request.address)?;
         let codes = provider.device_authorization(connector.name()).await??;
-        let DeviceOptions { user_identifier, replaces, labels, address, connect_link, key_id } = options;
         let id = random_secret()?;
-        let context = holder.verifier_context(user_identifier.as_deref());
-        let code = codes.device_code.expose_secret().as_bytes();
-        let sealed = self.vault.seal(&context, code).await.map_err(IntegrationError::from)?;
-        let expires_at = self.store.database().now().await.map_err(IntegrationError::from)? + codes.expires_in;
-        let authorization = Authorization {
-            hash: state_hash(&id),
-            holder: holder.clone(),
-            user_identifier,
-            replaces,
-            confirms: false,
-            callback_url: String::new(),
-            connect_link,
+        let new = NewAuthorization {
+            id: &id,
+            verifier: Some(&codes.device_code),
             redirect_uri: String::new(),
-            verifier: Some(sealed),
-            labels,
-            address,
-            key_id,
-            oauth_client: provider.client_of_tenant().map(str::to_owned),
-            expires_at,
+            life: codes.expires_in,
+            poll_interval: Some(codes.interval),
         };
-        let saved = self.store.authorizations().save_device(authorization, codes.interval).await;
-        saved.map_err(IntegrationError::from)?;
-        Ok(StartedDevice { id, codes, expires_at: expires_at.into() })
+        let expires_at = self.save_authorization(request, &provider, new).await?.into();
+        Ok(StartedDevice { id, codes, expires_at })
     }
 
     /// The progress of an authorization of this holder. `None` if there is no such authorization.
@@ -188,12 +153,7 @@ impl Integrations {
             AuthorizationResult::OtherAccount { .. } => Err("other_account".to_owned()),
             AuthorizationResult::Failed { code, .. } => Err(code.clone()),
         };
-        let Authorization { holder: Holder { tenant, connector, .. }, connect_link, .. } = &poll.authorization;
-        if let (Ok(user_identifier), Some(link)) = (&stored, connect_link)
-            && let Err(error) = self.store.connect_links().note_account(link, connector, user_identifier).await
-        {
-            tracing::warn!(%error, "the page of a link cannot show an account that was connected");
-        }
+        let Holder { tenant, connector, .. } = &poll.authorization.holder;
         if let Err(code) = &stored {
             tracing::info!(tenant, connector, code, "an authorization by a device code has ended without an account");
         }
@@ -208,37 +168,26 @@ impl Integrations {
     /// # Errors
     /// The failed result of the authorization.
     async fn ask_provider(&self, authorization: &Authorization) -> Result<Asked, AuthorizationResult> {
-        let Authorization { holder, user_identifier, oauth_client, address, .. } = authorization;
-        let name = holder.connector.as_str();
-        let connector = self.registry.get(name).ok_or_else(|| AuthorizationResult::failed("connector_changed"))?;
-        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else {
-            return Err(AuthorizationResult::failed("connector_changed"));
-        };
-        let provider = self.provider_of_authorization(&connector, scheme, oauth_client.as_deref(), address).await?;
-        let Some(sealed) = &authorization.verifier else { return Err(AuthorizationResult::failed("internal_error")) };
-        let context = holder.verifier_context(user_identifier.as_deref());
-        let code = self.unseal_text(&context, sealed).await.map_err(|error| {
-            error.log("a device code cannot be unsealed");
-            AuthorizationResult::failed("internal_error")
-        })?;
+        let connector = authorization.holder.connector.as_str();
+        let provider = self.provider_of(authorization).await?;
+        let code = self.verifier_of(authorization).await?;
+        let code: SecretString = code.ok_or_else(|| AuthorizationResult::failed("internal_error"))?;
         let since = clock::now();
         match provider.poll_device(&code).await {
             Ok(DeviceAnswer::Pending) => Ok(Asked::Pending),
             Ok(DeviceAnswer::SlowDown) => Ok(Asked::SlowDown),
             Ok(DeviceAnswer::Granted(tokens)) => {
-                let client = provider.client_of_tenant().map(str::to_owned);
-                let scopes = provider.scopes().to_vec();
-                Ok(Asked::Granted(Box::new(AccountSecret::OAuth2 { tokens: *tokens, scopes, since, client })))
+                Ok(Asked::Granted(Box::new(secret_of_user(&provider, *tokens, since))))
             }
             Err(TokenError::Unavailable { detail, retry_after }) => {
-                tracing::warn!(connector = name, detail, "a provider cannot answer about a device code now");
+                tracing::warn!(connector, detail, "a provider cannot answer about a device code now");
                 Ok(Asked::Unavailable(retry_after))
             }
             Err(TokenError::Refused { error, .. }) if matches!(error.as_str(), "access_denied" | EXPIRED) => {
                 Err(AuthorizationResult::of_provider(&error))
             }
             Err(error) => {
-                tracing::warn!(connector = name, %error, "a device code cannot be exchanged");
+                tracing::warn!(connector, %error, "a device code cannot be exchanged");
                 Err(AuthorizationResult::from(&error))
             }
         }
