@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use super::connection::Connection;
+use super::places::Places;
 
 /// Maximum number of idle connections of one core to one origin. When thousands of calls run at the
 /// same time, their responses come in bursts, and most of their connections are idle for a moment.
@@ -46,6 +47,8 @@ struct OriginConnections {
     shared: Option<Idle>,
     /// Notified of each connection that becomes free.
     freed: Arc<Notify>,
+    /// The places of its requests.
+    places: Arc<Places>,
 }
 
 struct Idle {
@@ -55,6 +58,15 @@ struct Idle {
 }
 
 impl IdlePool {
+    /// The places of requests to an origin.
+    pub(super) fn places(&self, origin: &str) -> Arc<Places> {
+        let mut origins = self.0.lock();
+        match origins.by_name.get(origin) {
+            Some(connections) => Arc::clone(&connections.places),
+            None => Arc::clone(&origins.by_name.entry(origin.into()).or_default().places),
+        }
+    }
+
     /// A connection to an origin. `None` if no connection is free.
     pub(super) fn take_idle(&self, origin: &str) -> Option<Connection> {
         let mut origins = self.0.lock();
@@ -134,11 +146,11 @@ impl IdlePool {
         origins.sweeps = origins.sweeps.wrapping_add(1);
         let sweeps = origins.sweeps;
         let stays = |idle: &Idle| !idle.connection.is_closed() && sweeps.wrapping_sub(idle.since) < MAX_IDLE_SWEEPS;
-        origins.by_name.retain(|_, OriginConnections { idle, shared, freed }| {
+        origins.by_name.retain(|_, OriginConnections { idle, shared, freed, places }| {
             idle.retain(stays);
             idle.shrink_to_fit();
             *shared = shared.take().filter(stays);
-            !idle.is_empty() || shared.is_some() || Arc::strong_count(freed) > 1
+            !idle.is_empty() || shared.is_some() || Arc::strong_count(freed) > 1 || Arc::strong_count(places) > 1
         });
         origins.is_swept = !origins.by_name.is_empty();
         origins.is_swept

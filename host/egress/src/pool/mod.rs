@@ -5,10 +5,12 @@
 //!
 //! - `connection`: one connection, over HTTP/1.1 or HTTP/2
 //! - `idle_pool`: the idle connections, which later requests use
+//! - `places`: how many requests to an origin are in progress at the same time
 //! - `watched`: the stream of a connection, which knows if the peer has closed it
 
 mod connection;
 mod idle_pool;
+mod places;
 mod watched;
 
 use std::error::Error;
@@ -18,6 +20,7 @@ use std::sync::Arc;
 use futures_util::future::{Either, select};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
+use tokio::time::Instant;
 
 use self::connection::Connection;
 use self::idle_pool::IdlePool;
@@ -71,6 +74,9 @@ impl Pool {
             // Boxed, because most requests do not need this future.
             return Box::pin(self.send_alone(location, request)).await;
         }
+        let places = self.idle.places(location.origin());
+        let _place = Arc::clone(&places).take().await;
+        let began = Instant::now();
         loop {
             let (mut connection, is_used) = match self.idle.take_idle(location.origin()) {
                 Some(connection) => (connection, true),
@@ -82,6 +88,7 @@ impl Pool {
             }
             let mut error = match connection.exchange(request).await {
                 Ok(response) => {
+                    places.note_response(began.elapsed());
                     self.idle.give_back(location.origin(), connection);
                     return Ok(response);
                 }

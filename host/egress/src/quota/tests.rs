@@ -308,7 +308,9 @@ async fn the_unit_that_a_gateway_returns_is_one_of_a_tenant_that_has_more_than_i
     check_of(&quotas, "a").unwrap();
     tokio::time::advance(Duration::from_secs(5)).await;
     check_of(&quotas, "b").unwrap();
-    ["a", "b"].map(|name| check_of(&quotas, name).unwrap_err());
+    for name in ["a", "b"] {
+        check_of(&quotas, name).unwrap_err();
+    }
     let allotments = vec![("a".to_owned(), 1), ("b".to_owned(), 0)];
     only(&quotas).grant(BudgetGrant { allotments, is_contended: true, ..grant(2, 1) });
     tokio::time::advance(Duration::from_secs(5)).await;
