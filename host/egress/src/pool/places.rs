@@ -254,7 +254,8 @@ mod tests {
         assert!(began.elapsed() <= 3 * TURN, "{:?}", began.elapsed());
         places.note_response(QUICK / 2);
         drop(many);
-        assert_eq!((places.0.lock().began, all(&places).len()), ([0, 0], PLACES), "each place is free once");
+        assert_eq!(places.0.lock().began, [0, 0]);
+        assert_eq!(all(&places).len(), PLACES, "each place is free once");
     }
 
     #[tokio::test(start_paused = true)]

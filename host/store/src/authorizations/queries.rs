@@ -87,7 +87,7 @@ fn prepare_new(connection: &mut dyn Connection, quota: Quota, holder: &Holder) -
     caps::check_authorizations(connection, holder)
 }
 
-fn insert_authorization(
+pub(super) fn insert_authorization(
     connection: &mut dyn Connection,
     authorization: &Authorization,
     poll_interval: Option<Duration>,

@@ -169,7 +169,7 @@ async fn an_application_may_have_ten_thousand_authorizations_under_way(site: Sit
     let first = Authorization { holder: application.clone(), ..authorization(&site.store, None).await };
     let filling = site.store.write(Durability::ProcessKill, move |connection| {
         (1..10_000).try_for_each(|number| {
-            insert_authorization(connection, &Authorization { hash: numbered(number), ..first.clone() })
+            insert_authorization(connection, &Authorization { hash: numbered(number), ..first.clone() }, None)
         })
     });
     filling.await.unwrap();
