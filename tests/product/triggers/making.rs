@@ -99,7 +99,7 @@ fn the_types_of_events_are_listed_with_their_schemas() {
     let page = world.client().get("/trigger-types?connector=notified").ok();
     let names: Vec<&str> =
         page["trigger_types"].as_array().unwrap().iter().map(|kind| kind["type"].as_str().unwrap()).collect();
-    assert_eq!(names, ["change", "item", "mail", "message", "post", "renewed"]);
+    assert_eq!(names, ["change", "item", "limited", "mail", "message", "post", "renewed"]);
     let change = &page["trigger_types"][0];
     assert_eq!((&change["source"], &change["push"], &change["poll_s"]), (&json!("read"), &json!("none"), &json!(300)));
     assert_eq!((&change["scopes"], &change["example"]["name"]), (&json!(["read"]), &json!("plan.txt")));

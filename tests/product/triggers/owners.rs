@@ -61,7 +61,7 @@ fn a_limited_key_uses_the_types_that_it_names() {
     other.get(&format!("/triggers/{id}")).problem(404, "unknown-trigger");
     assert_eq!(other.get("/triggers").ok()["triggers"], json!([]));
     let whole = key("notified");
-    assert_eq!(types(&whole).len(), 6);
+    assert_eq!(types(&whole).len(), 7);
     assert_eq!(make(&whole).status, 201);
     assert_eq!(whole.get("/triggers").ok()["triggers"].as_array().unwrap().len(), 2);
 }

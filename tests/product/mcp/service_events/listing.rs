@@ -54,9 +54,10 @@ fn a_type_has_its_schemas_and_says_that_its_texts_are_untrusted() {
 #[test]
 fn a_list_has_what_the_address_the_key_and_the_set_leave() {
     let world = world();
-    let of_connector = ["change", "item", "mail", "message", "post", "renewed"].map(|kind| format!("notified.{kind}"));
+    let of_connector =
+        ["change", "item", "limited", "mail", "message", "post", "renewed"].map(|kind| format!("notified.{kind}"));
     let all = names(&agent(&world));
-    assert_eq!(all.len(), 10, "{all:?}");
+    assert_eq!(all.len(), 11, "{all:?}");
     assert!(all.contains(&"gateway.integration_expired".to_owned()));
     assert_eq!(names(&Agent::new(&world.client(), "/mcp/readonly")), all, "an event changes nothing");
     assert_eq!(names(&Agent::new(&world.client(), "/mcp/notified")), of_connector);
