@@ -120,7 +120,7 @@ fn the_types_of_events_are_listed_with_their_schemas() {
         let Some(next) = page["next_cursor"].as_str() else { break };
         cursor = format!("&cursor={next}");
     }
-    assert_eq!(found.len(), 10);
+    assert_eq!(found.len(), 11);
     assert!(found.is_sorted() && found.contains(&"gateway.integration_expired".to_owned()), "{found:?}");
     world.client().get("/trigger-types?type=change").problem(422, "validation");
 }
