@@ -32,6 +32,8 @@ pub struct QueueReport {
     pub holds: bool,
     /// Time for which the first of its waiting calls has waited. `None` if no call waits.
     pub waited: Option<Duration>,
+    /// `true` if this call is the one of the last report that has an answer.
+    pub is_known: bool,
     /// Time until the interval since the last start has passed. `None` while calls run.
     pub free_in: Option<Duration>,
 }
@@ -58,6 +60,8 @@ pub(super) struct Hold {
     may_start: bool,
     /// The arrival of the first waiting call in the last report, which has no answer yet.
     reported: Option<Instant>,
+    /// The arrival of the first waiting call in the last report that has one.
+    answered: Option<Instant>,
     /// The arrival of the call that the last grant was for.
     first: Option<Instant>,
     /// The arrival of the first waiting call of the other gateways.
@@ -123,6 +127,7 @@ impl Pacer {
             holds: false,
             may_start: false,
             reported: None,
+            answered: None,
             first: None,
             others_first: None,
             is_stuck: false,
@@ -173,13 +178,14 @@ impl PacedQueue {
         let first = state.waiting.values().next().copied();
         let waited = first.map(|first| now.saturating_duration_since(first));
         let free_in = state.free_in(now);
+        let is_known = first.is_some() && state.hold.as_ref().is_some_and(|hold| hold.answered == first);
         let holds = state.hold.as_mut().is_some_and(|hold| {
             let is_needed = first.is_some_and(|first| hold.is_first(first));
             hold.reported = first;
             hold.holds &= is_needed || free_in != Some(Duration::ZERO);
             hold.holds
         });
-        QueueReport { holds, waited, free_in }
+        QueueReport { holds, waited, is_known, free_in }
     }
 
     /// Time until the gateway may give the queue away. `None` while calls run.
@@ -208,7 +214,18 @@ impl PacedQueue {
             // The reported call may have given up meanwhile. Then the next one takes its turn.
             // Otherwise no call would start while the first ones of all gateways give up.
             let first = if hold.holds { reported } else { head };
-            *hold = Hold { holds, may_start, reported, first, others_first, is_stuck, until, ask_at, wake };
+            *hold = Hold {
+                holds,
+                may_start,
+                reported,
+                answered: reported,
+                first,
+                others_first,
+                is_stuck,
+                until,
+                ask_at,
+                wake,
+            };
         }
         drop(state);
         if holds && may_start {

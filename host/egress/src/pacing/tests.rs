@@ -150,8 +150,10 @@ async fn a_gateway_that_does_not_hold_the_queue_asks_each_second_and_starts_noth
     }
     wake.notified().await;
     assert_eq!(begin.elapsed(), Duration::from_secs(1));
-    assert_eq!(queue.report().waited, Some(Duration::from_secs(1)));
+    let report = queue.report();
+    assert_eq!((report.waited, report.is_known), (Some(Duration::from_secs(1)), false));
     queue.grant(grant(true, false));
+    assert!(queue.report().is_known, "the others know of this call");
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(!waiting.is_finished(), "another gateway is first");
     queue.grant(grant(true, true));

@@ -224,6 +224,7 @@ impl Known {
                     needed,
                     wanted: needed,
                     waited: report.waited,
+                    is_known: report.is_known,
                     free_in: report.free_in.filter(|_| report.holds),
                     gone_after: QUEUE_LEASE + budget.period + margin(budget),
                     ..nothing(budget)
@@ -307,6 +308,7 @@ fn nothing(budget: &Budget) -> ShareReport {
         wanted: 0,
         tenants: Vec::new(),
         waited: None,
+        is_known: false,
         free_in: None,
         gone_after: MARGIN,
     }

@@ -115,6 +115,11 @@ fn exchange(connection: &mut dyn Connection, gateway: &str, reports: &[ShareRepo
         let mut now = ShareRow::of(gateway, report, now_ms);
         // Units that the others took for gone do not come back.
         now.units = now.units.min(before.as_ref().map_or(0, |row| row.units));
+        // A call waits since its first report said so. With a report that comes late, it would seem to
+        // have waited for less.
+        let known_since = before.as_ref().and_then(|row| row.waiting_since_ms).filter(|_| report.is_known);
+        now.waiting_since_ms =
+            now.waiting_since_ms.map(|since| known_since.map_or(since, |known_since| known_since.min(since)));
         let share = match report.budget.is_queue() {
             true => share_of_queue(&now, &rows, now_ms),
             false => share(now.clone(), rows, now_ms),

@@ -15,6 +15,7 @@ on_every_database!(
     two_gateways_at_once_get_no_unit_twice,
     tenants_of_all_gateways_share_a_contended_budget,
     a_queue_is_for_the_gateway_whose_call_has_waited_for_longest,
+    a_call_in_a_queue_waits_since_its_first_report,
 );
 
 fn budget() -> Budget {
@@ -31,6 +32,7 @@ fn report(units: u32, needed: u32) -> ShareReport {
         wanted: needed,
         tenants: Vec::new(),
         waited: None,
+        is_known: false,
         free_in: None,
         gone_after,
     }
@@ -130,14 +132,29 @@ async fn tenants_of_all_gateways_share_a_contended_budget(site: Site) {
     assert_eq!(second.allotments, [("greedy".to_owned(), 25), ("modest".to_owned(), 50)]);
 }
 
+/// The report of a gateway about a queue, whose first call has waited for these seconds.
+fn asks(units: u32, waited: Option<u64>) -> ShareReport {
+    let queue = Budget { connector: "demo".into(), quota: "api".into(), requests: 0, period: Duration::from_secs(3) };
+    let (waited, free_in) = (waited.map(Duration::from_secs), (units > 0).then_some(Duration::from_secs(2)));
+    ShareReport { budget: queue, waited, free_in, ..report(units, units.max(u32::from(waited.is_some()))) }
+}
+
+async fn a_call_in_a_queue_waits_since_its_first_report(site: Site) {
+    let store = &site.store;
+    exchange(store, "a", 1, asks(0, Some(0))).await;
+    exchange(store, "b", 1, asks(0, Some(10))).await;
+    exchange(store, "c", 1, asks(0, Some(9))).await;
+    // This report was five seconds on its way.
+    exchange(store, "b", 2, ShareReport { is_known: true, ..asks(0, Some(5)) }).await;
+    exchange(store, "a", 2, asks(0, None)).await;
+    assert_eq!(exchange(store, "c", 2, asks(0, Some(9))).await.units, 0);
+    // The next call of the gateway has waited for less.
+    exchange(store, "b", 3, asks(0, Some(5))).await;
+    assert_eq!(exchange(store, "c", 3, asks(0, Some(9))).await.units, 1);
+}
+
 async fn a_queue_is_for_the_gateway_whose_call_has_waited_for_longest(site: Site) {
     let store = &site.store;
-    let queue =
-        || Budget { connector: "demo".into(), quota: "api".into(), requests: 0, period: Duration::from_secs(3) };
-    let asks = |units, waited: Option<u64>| {
-        let (waited, free_in) = (waited.map(Duration::from_secs), (units > 0).then_some(Duration::from_secs(2)));
-        ShareReport { budget: queue(), waited, free_in, ..report(units, units.max(u32::from(waited.is_some()))) }
-    };
     let first = exchange(store, "a", 1, asks(0, Some(0))).await;
     assert_eq!((first.units, first.target, first.is_contended), (1, 1, false));
     let second = exchange(store, "b", 1, asks(0, Some(100))).await;

@@ -51,6 +51,8 @@ pub struct ShareReport {
     /// Time for which the first call in a queue has waited. `None` if no call waits, and for a rate
     /// limit.
     pub waited: Option<Duration>,
+    /// `true` if this call is the one of the report before.
+    pub is_known: bool,
     /// Time until the gateway may give a queue away, if that is known.
     pub free_in: Option<Duration>,
     /// Time after which its units are free if it says nothing more: until it no longer uses them,
