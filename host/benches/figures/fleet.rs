@@ -119,6 +119,7 @@ fn exchange(sharing: usize) -> Outcome<f64> {
                 wanted: needed,
                 tenants: Vec::new(),
                 waited: None,
+                is_known: false,
                 free_in: None,
                 gone_after: Duration::from_secs(80),
             }

@@ -46,6 +46,7 @@
 //! |---|---|
 //! | lost jobs are looked for without a write (`store::jobs::queue`) | 1795811927 |
 //! | a gateway with a contended budget waits for a second after the end of a claim (`budgets/ledger.rs`) | 1795814131 |
+//! | a gateway returns the unit of a tenant that has no more than its part (`quota/log.rs`) | 1795865821 |
 //! | the order of a map decides between two tenants (`quota/tenants.rs`) | 1795807013, which runs differently each time |
 //!
 //! It has also found schedules that the checks took for wrong. The checks know these cases now:
