@@ -5,8 +5,8 @@
 //!
 //! # Layout
 //! - here: which operations have a schema, and the comparison
-//! - [`derive`](self::derive): a schema from samples. The crate `openapi_table` makes those of
-//!   specifications, as for `connectors new --from-openapi`
+//! - [`derive`](self::derive): makes a schema of samples. The crate `openapi_table` makes one of a
+//!   specification, and `connectors new --from-openapi` uses the same code
 //! - [`samples`]: the recorded answers
 
 mod derive;

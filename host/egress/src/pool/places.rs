@@ -24,8 +24,9 @@ const QUICK: Duration = Duration::from_millis(1);
 /// The quickest response is one of the last one to two of these intervals.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// A request that is in progress for one to two of these needs no place any more. If half of the
-/// places are those of such requests, the service is not quick now, and none waits any longer.
+/// A request gives its place away when it has been in progress for one to two of these. If half of
+/// the places are given away at once, the service is taken for a slow one until its next quick
+/// response, and all waiting requests begin.
 const TURN: Duration = Duration::from_millis(4);
 
 /// The places of one origin.

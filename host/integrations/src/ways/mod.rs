@@ -1,5 +1,5 @@
-//! The ways to connect an account: that of the connector's auth scheme, and those that the
-//! connector declares with `auth-additions`.
+//! The ways to connect an account. The auth scheme of a connector is one of them, and the connector
+//! may declare more with `auth-additions`.
 //!
 //! All ways have one flow. `pipeline::connect` runs it, because operations of the connector answer
 //! the question of the third stage:
