@@ -56,6 +56,7 @@
 //! | compilations of a gateway fail, one after the other | 1795805682, 1795821714 |
 //! | a gateway stands still while it sends a refresh, and gives up before the answer is there | 1795812129, 1795818208 |
 //! | a lease is left behind, and no one looks at it before the next call | 1795807378, 1795811479 |
+//! | a gateway is killed with a lease that others watch, and a stall begins its grace time again | 1795875761 |
 //! | all calls of a period come just before the time that is measured | 1795806523, 1795809935, 1795810325 |
 //! | a caller makes a call of an earlier demand in the time that is measured | 1795808339 |
 //! | a unit that does not divide goes to another gateway in the time that is measured | 1795814558 |
@@ -104,9 +105,10 @@ use webhooks::Events;
 const SCHEDULES: u64 = 200;
 
 /// Schedules that every run of the tests has too: those of the tables above.
-const FOUND: [u64; 21] = [
+const FOUND: [u64; 22] = [
     52, 80, 241, 430, 1424, 1795805682, 1795806523, 1795807013, 1795807378, 1795808339, 1795809935, 1795810325,
-    1795811479, 1795811927, 1795812129, 1795814131, 1795814558, 1795818208, 1795821714, 1795865821, 3000010623,
+    1795811479, 1795811927, 1795812129, 1795814131, 1795814558, 1795818208, 1795821714, 1795865821, 1795875761,
+    3000010623,
 ];
 
 /// Each multiple of this seed is a schedule of modules, unless it is one of events. The others are

@@ -186,8 +186,9 @@ impl Oracle {
         rows.into_iter().flatten().flatten().next()
     }
 
-    /// Notes which accounts a killed gateway may have lost.
+    /// Notes that a killed gateway leaves its leases behind, and which accounts it may have lost.
     async fn excuse(&self, process: &Process) {
+        self.world.note_stop(process);
         for (name, id) in &self.accounts {
             let (_, stored) = self.stored(id).await;
             let fence = self.fence(id);
