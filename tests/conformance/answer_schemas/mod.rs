@@ -83,8 +83,13 @@ fn made(connector: &Connector, description: &Value, samples: &Samples) -> Map<St
         let (name, content) = named(connector, &operation.path, description);
         let example = &content["application/json"]["example"];
         let answers_file = content.get("*/*").is_some();
-        let Some(method) = answers::method(&name, operation, example).filter(|_| !answers_file) else { continue };
-        if let Some(schema) = schema(method, example, samples) {
+        if answers_file {
+            continue;
+        }
+        let specified = answers::method(&name, operation, example).and_then(|method| schema(method, example, samples));
+        // An answer that no specification describes is the connector's own, as its example shows it.
+        let schema = specified.or_else(|| of_values([example], Detail::FULL).filter(answer_file::says_members));
+        if let Some(schema) = schema {
             schemas.insert(operation.path.clone(), schema);
         }
     }
