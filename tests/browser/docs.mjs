@@ -59,7 +59,7 @@ const client = page.getByRole("dialog").last();
 await client.getByPlaceholder("Token").fill(key);
 await client.getByRole("button", { name: /^send post request/i }).or(client.getByRole("button", { name: /^send/i })).first().click();
 await page.getByText("astro-ph.CO").first().waitFor();
-await take(page, picture);
+seen.screen = await take(page, picture, client);
 
 seen.stored = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
 seen.address = page.url();
@@ -74,6 +74,13 @@ await page.getByRole("option", { name: /get_paper_metadata/ }).first().waitFor()
 await page.keyboard.press("Enter");
 await page.waitForURL(/get_paper_metadata/);
 seen.entered = page.url();
+
+await page.goto(`${address}/docs/dex_market_data#tag/dex-market-data/POST/connectors/dex_market_data/search_pairs`);
+const answer = page.locator("[id$='/search_pairs.responses.200']");
+await answer.click();
+const members = answer.locator("..");
+await members.getByText("schemaVersion").first().waitFor();
+seen.answer = await members.innerText();
 
 await browser.close();
 console.log(JSON.stringify(seen));

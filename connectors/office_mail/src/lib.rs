@@ -80,6 +80,9 @@ connector! {
         pages "/value" next link "/@odata.nextLink" parameter "$skip" into "/query/$skip";
 
     /// Folders directly under the root folder, including search folders; hidden folders optionally
+    ///
+    /// Usual `response_fields`: `value.id`, `value.displayName`, `value.unreadItemCount`,
+    /// `@odata.nextLink`.
     list_mail_folders: GET graph "/me/mailFolders" { ..list_of_folders }
         example { query: { includeHiddenFolders: "true" } }
         pages "/value" next link "/@odata.nextLink" parameter "$skip" into "/query/$skip";
@@ -93,6 +96,9 @@ connector! {
     example { mail_folder_id: "AAMkAGVm", display_name: "Projects" };
 
     /// Child folders of a folder; hidden ones excluded unless requested
+    ///
+    /// Usual `response_fields`: `value.id`, `value.displayName`, `value.unreadItemCount`,
+    /// `@odata.nextLink`.
     list_child_folders: GET graph "/me/mailFolders/{mail_folder_id}/childFolders" { ..folder, ..list_of_folders }
         example { mail_folder_id: "inbox", query: { includeHiddenFolders: "true" } }
         pages "/value" next link "/@odata.nextLink" parameter "$skip" into "/query/$skip";

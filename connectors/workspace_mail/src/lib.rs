@@ -135,6 +135,8 @@ connector! {
     };
 
     /// Drafts of the mailbox
+    ///
+    /// Usual `response_fields`: `drafts.id`, `drafts.message.id`, `nextPageToken`.
     list_drafts: GET api "/users/me/drafts" {
         /// with spam and trash
         include_spam_trash?: boolean as "includeSpamTrash" default false,
@@ -251,7 +253,7 @@ connector! {
 
     /// Threads by search
     ///
-    /// Usual `response_fields`: `threads.id`, `threads.snippet`.
+    /// Usual `response_fields`: `threads.id`, `threads.snippet`, `nextPageToken`.
     list_threads: GET api "/users/me/threads" {
         /// with spam and trash
         include_spam_trash?: boolean as "includeSpamTrash" default false,
@@ -268,6 +270,8 @@ connector! {
     pages "/threads" next cursor "/nextPageToken" into "/page_token";
 
     /// Messages of the mailbox (ids and thread ids)
+    ///
+    /// Usual `response_fields`: `messages.id`, `messages.threadId`, `nextPageToken`.
     messages_list: GET api "/users/me/messages" {
         /// q is a search, such as is:unread
         query?: entries[includeSpamTrash, labelIds, maxResults, pageToken, q],
@@ -311,6 +315,8 @@ connector! {
     example { message_id: "18c", remove_label_ids: ["UNREAD"] };
 
     /// Labels of the mailbox
+    ///
+    /// Usual `response_fields`: `labels.id`, `labels.name`.
     labels_list: GET api "/users/me/labels" example {};
 
     /// The connected Google account, in the common userinfo shape

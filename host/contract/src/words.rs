@@ -1,6 +1,7 @@
 //! Words in messages to people.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 
 use contract_rules::text::is_hidden;
 
@@ -97,12 +98,41 @@ pub fn shortened(name: &str) -> Cow<'_, str> {
 /// The candidate that is most similar to a name. `None` if no candidate is similar enough. Long
 /// names are not compared, because comparing two names takes time in the product of their lengths.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    if name.chars().nth(LONGEST_NAME).is_some() {
+    if is_long(name) {
         return None;
     }
     /// Minimum similarity of a misspelt name, from 0 to 1.
     const LEAST_LIKENESS: f64 = 0.75;
     ranked(name, candidates).filter(|(likeness, _)| *likeness > LEAST_LIKENESS).map(|(_, candidate)| candidate)
+}
+
+/// The identifier of the candidate that someone means by a name. Each candidate has an identifier
+/// and a title. The candidate with the most words of the name is the best. If several have as many,
+/// the distance of the identifiers decides. If none has any, it is the [`nearest`] identifier.
+pub fn nearest_titled<'a>(name: &str, candidates: impl IntoIterator<Item = (&'a str, &'a str)>) -> Option<&'a str> {
+    if is_long(name) {
+        return None;
+    }
+    let candidates: Vec<_> = candidates.into_iter().collect();
+    let wanted: Vec<String> = words(name).collect();
+    let best = candidates.iter().map(|(identifier, title)| {
+        let known: Vec<String> = words(identifier).chain(words(title)).collect();
+        (wanted.iter().filter(|word| known.contains(word)).count(), *identifier)
+    });
+    let best = best.max_by_key(|(common, identifier)| (*common, Reverse(strsim::levenshtein(name, identifier))));
+    match best {
+        Some((1.., identifier)) => Some(identifier),
+        _ => nearest(name, candidates.into_iter().map(|(identifier, _)| identifier)),
+    }
+}
+
+fn is_long(name: &str) -> bool {
+    name.chars().nth(LONGEST_NAME).is_some()
+}
+
+/// The words of a name or a title, in lower case.
+fn words(text: &str) -> impl Iterator<Item = String> {
+    text.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
 }
 
 fn ranked<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<(f64, &'a str)> {
@@ -147,5 +177,29 @@ mod tests {
         assert_eq!(nearest("zzz", ["pageToken", "maxResults"]), None);
         assert_eq!(most_alike("zToken", ["pageToken", "maxResults"]), Some("pageToken"));
         assert_eq!(most_alike("zzz", []), None);
+    }
+
+    #[test]
+    fn a_title_says_more_than_a_similar_identifier() {
+        let candidates = [
+            ("north_calendar", "Polar Lookout calendar (Wire)"),
+            ("north_mail", "Polar Lookout mail (Wire)"),
+            ("south_calendar", "Delta Calendar"),
+            ("south_users", "Delta Works directory"),
+        ];
+        let long = "delta ".repeat(LONGEST_NAME);
+        for (name, meant) in [
+            ("delta_calendar", Some("south_calendar")),
+            ("Delta Calendar", Some("south_calendar")),
+            ("lookout", Some("north_mail")),
+            ("lookout-calendar", Some("north_calendar")),
+            ("south_calender", Some("south_calendar")),
+            ("northmail", Some("north_mail")),
+            ("zzz", None),
+            (long.as_str(), None),
+        ] {
+            assert_eq!(nearest_titled(name, candidates), meant, "{name}");
+        }
+        assert_eq!(nearest_titled("delta", []), None);
     }
 }

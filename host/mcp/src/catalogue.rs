@@ -20,6 +20,16 @@ use registry::{Connector, Live, Operation};
 /// The most catalogues that are kept. Callers with the same limits share one.
 const MAX_KEPT: usize = 64;
 
+/// The member of a tool's `_meta` that tells Claude Code the most characters of a result. Claude
+/// Code writes a longer result to a file, and the model does not see it.
+const RESULT_SIZE: &str = "anthropic/maxResultSizeChars";
+
+/// The largest size that Claude Code takes.
+const MAX_RESULT_SIZE: usize = 500_000;
+
+/// The size of the sentences about a result, such as the one that says how to get less.
+const SENTENCES: usize = 1 << 10;
+
 /// The part of a caller and of an address that decides which tools there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct View {
@@ -122,12 +132,13 @@ pub fn keep(catalogues: &Catalogues, view: View, catalogue: Arc<Catalogue>) {
 }
 
 impl Catalogue {
-    /// The tools of a view. Up to `direct_tools` operations each is a tool. `answer_schemas` reads the
-    /// schemas of answers of a connector.
+    /// The tools of a view. Up to `direct_tools` operations each is a tool. A result is cut at
+    /// `max_result_bytes`. `answer_schemas` reads the schemas of answers of a connector.
     pub fn make(
         live: &Live,
         view: &View,
         direct_tools: usize,
+        max_result_bytes: usize,
         answer_schemas: impl Fn(&Connector) -> AnswerSchemas,
     ) -> Self {
         let mut operations: Vec<(Tool, &Connector, &Operation)> = Vec::new();
@@ -174,11 +185,16 @@ impl Catalogue {
                 Own::GetJob | Own::CancelJob => has_background,
             })
             .collect();
-        let mut documents: Vec<Value> = own.iter().map(|own| own.document(view.confirms)).collect();
+        let own_document = |own: &Own| {
+            let document = own.document(view.confirms);
+            if own.has_long_results() { with_size(document, max_result_bytes) } else { document }
+        };
+        let mut documents: Vec<Value> = own.iter().map(own_document).collect();
         let direct = operations.iter().filter(|(tool, ..)| tool.is_direct);
         let before = documents.len();
         documents.extend(direct.map(|(tool, connector, operation)| {
-            tool_document(tool, connector, operation, view.several_accounts.contains(&tool.connector))
+            let has_account = view.several_accounts.contains(&tool.connector);
+            with_size(tool_document(tool, connector, operation, has_account), max_result_bytes)
         }));
         if documents.len() > before {
             documents.sort_by(|one, other| one["name"].as_str().cmp(&other["name"].as_str()));
@@ -276,6 +292,12 @@ pub fn tool_document(tool: &Tool, connector: &Connector, operation: &Operation, 
     if let Some(output) = &tool.output {
         document["outputSchema"] = Value::clone(output);
     }
+    document
+}
+
+/// The entry of a tool, with the size at which its results are cut.
+fn with_size(mut document: Value, max_result_bytes: usize) -> Value {
+    document["_meta"] = json!({RESULT_SIZE: (max_result_bytes + SENTENCES).min(MAX_RESULT_SIZE)});
     document
 }
 

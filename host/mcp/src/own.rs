@@ -76,6 +76,11 @@ impl Own {
         })
     }
 
+    /// Returns `true` if its results have answers or schemas of operations, which may be long.
+    pub fn has_long_results(self) -> bool {
+        matches!(self, Self::DescribeOperations | Self::Call(_) | Self::GetJob)
+    }
+
     /// The schema that validates its arguments.
     pub fn schema(self) -> Value {
         self.tool(true).arguments

@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use support::catalogue::CONFIGURED;
-use support::programs::{Programs, browser, pictures_folder};
+use support::programs::{Programs, browser, check_pictures, pictures_folder};
 use support::setup::KEY;
 use support::{Gateway, Setup, Upstream, dexscreener, module};
 
@@ -43,11 +43,15 @@ fn a_browser_without_a_network_searches_the_page_and_tries_a_call() {
     assert!(one.contains("preprint_archive") && !one.contains("team_chat") && !one.contains("webhooks"), "{one}");
     assert!(one.lines().any(|line| line == "get_categories"), "operations have their names: {one}");
     assert!(seen["entered"].as_str().unwrap().ends_with("/get_paper_metadata"), "Enter opens the first hit: {seen}");
+    let answer: Vec<&str> = seen["answer"].as_str().unwrap().split_whitespace().collect();
+    let is_typed = answer.windows(3).any(|words| words == ["schemaVersion", "Type:", "string"]);
+    assert!(is_typed, "the members of an answer have their types: {seen}");
     // The key is in the header of the call, and nowhere else.
     for place in ["stored", "address", "urls"] {
         assert!(!seen[place].to_string().contains(KEY), "{place}: {}", seen[place]);
     }
     assert!(!gateway.lines().iter().any(|line| line.contains(KEY)));
+    check_pictures(&Map::from_iter([("api-page".to_owned(), seen["screen"].clone())]));
 }
 
 /// Texts in light, in dark and on a narrow screen: the first screen of each connector's page, and

@@ -65,6 +65,22 @@ fn a_long_result_is_cut_and_says_how_to_get_less() {
 }
 
 #[test]
+fn without_a_setting_a_result_is_cut_at_60_kib_and_is_no_longer_than_its_tool_says() {
+    let service = Upstream::start();
+    service.reply("/long", Reply::json(json!({"text": "x".repeat(70_000)})));
+    let described = json!({"identifier": "account", "auth": "none"});
+    let setup = Setup::new().module("account", module::account(&described));
+    let gateway = setup.upstream("account", "api", &service.url()).start();
+    let agent = Agent::new(&gateway.client(), "/mcp");
+    let text = agent.text("account__forward", json!({"path": "/long"}));
+    assert!(text.contains("61440 of 70011 bytes"), "{}", &text[text.len() - 200..]);
+    let tools = agent.tools();
+    let tool = tools.iter().find(|tool| tool["name"] == "account__forward").unwrap();
+    let said = tool["_meta"]["anthropic/maxResultSizeChars"].as_u64().unwrap();
+    assert!(text.len() as u64 <= said, "{} of {said}", text.len());
+}
+
+#[test]
 fn a_model_gets_images_as_images_and_texts_as_texts() {
     let (_gateway, service, agent) = world();
     service.reply("/image", Reply::typed("image/png", "PNG")).reply("/text", Reply::typed("text/csv", "a, b\n"));

@@ -19,7 +19,7 @@ fn few_members_of_shipped_operations_have_no_description() {
 }
 
 #[test]
-fn operations_are_described_with_the_example_of_their_manifest_and_usual_fields() {
+fn operations_are_described_with_the_example_of_their_manifest() {
     let gateway = Setup::new().every_shipped().start();
     let agent = Agent::new(&gateway.client(), "/mcp");
     let names = ["code_hosting__list_issues", "code_hosting__search_issues", "office_mail__list_messages"];
@@ -28,7 +28,22 @@ fn operations_are_described_with_the_example_of_their_manifest_and_usual_fields(
     // A call of a tool waits anyway.
     assert_eq!((&described[1]["example"]["state"], described[1]["example"].get("waiting")), (&json!("open"), None));
     assert_eq!(described[2]["example"]["query"]["$top"], 25);
-    for operation in described.as_array().unwrap() {
-        assert!(operation["description"].as_str().unwrap().contains("Usual `response_fields`"), "{operation}");
+}
+
+#[test]
+fn lists_of_issues_and_mail_say_which_fields_are_usual() {
+    let gateway = Setup::new().every_shipped().start();
+    let client = gateway.client();
+    for connector in ["code_hosting", "workspace_mail", "office_mail"] {
+        let tools = Agent::new(&client, &format!("/mcp/{connector}")).tools();
+        let is_list = |tool: &&Value| {
+            let name = tool["name"].as_str().unwrap();
+            name != "list_accounts" && ["list", "search"].iter().any(|word| name.contains(word))
+        };
+        let lists: Vec<&Value> = tools.iter().filter(is_list).collect();
+        assert!(lists.len() >= 4, "{connector}: {lists:?}");
+        for list in lists {
+            assert!(list["description"].as_str().unwrap().contains("Usual `response_fields`: `"), "{list}");
+        }
     }
 }

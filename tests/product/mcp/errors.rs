@@ -115,10 +115,28 @@ fn a_failure_says_if_the_call_may_be_sent_again() {
 fn an_unknown_connector_is_told_the_nearest() {
     let gateway = Setup::new().every_shipped().start();
     let agent = Agent::new(&gateway.client(), "/mcp");
-    let search =
-        |connector: &str| agent.refusal("search_operations", json!({"query": "list issues", "connector": connector}));
-    assert!(search("code_hostin").contains("did you mean `code_hosting`?"));
-    assert!(search("zzz").contains("leave `connector` out"));
-    let listed = agent.refusal("list_accounts", json!({"connector": "code_hostin"}));
-    assert!(listed.contains("did you mean `code_hosting`?"), "{listed}");
+    let told = |tool: &str, connector: &str| {
+        let mut arguments = json!({"connector": connector});
+        if tool == "search_operations" {
+            arguments["query"] = "list issues".into();
+        }
+        agent.refusal(tool, arguments)
+    };
+    for tool in ["search_operations", "list_accounts", "connect_account"] {
+        for (name, meant) in [
+            ("code_hostin", "code_hosting"),
+            ("github", "code_hosting"),
+            ("gmail", "workspace_mail"),
+            ("slack", "team_chat"),
+            ("google_calendar", "workspace_calendar"),
+            ("outlook", "office_mail"),
+        ] {
+            let words = told(tool, name);
+            assert!(words.contains(&format!("did you mean `{meant}`?")), "{tool}: {name}: {words}");
+        }
+    }
+    for tool in ["search_operations", "list_accounts"] {
+        let words = told(tool, "zzz");
+        assert_eq!(words, "There is no connector `zzz` here; leave `connector` out for all connectors.", "{tool}");
+    }
 }

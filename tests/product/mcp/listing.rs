@@ -144,6 +144,26 @@ fn a_tool_says_what_its_operation_does() {
 }
 
 #[test]
+fn tools_whose_results_may_be_long_tell_claude_code_how_long() {
+    let described = json!({"identifier": "account", "auth": "none"});
+    for (config, size) in
+        [("", 62_464), ("direct_tools = 0\nmax_result_kb = 1", 2048), ("max_result_kb = 10240", 500_000)]
+    {
+        let setup = Setup::new().module("account", module::account(&described)).config(&format!("[mcp]\n{config}"));
+        let gateway = setup.start();
+        let tools = Agent::new(&gateway.client(), "/mcp").tools();
+        assert!(tools.iter().any(|tool| tool["name"] == "cancel_job"), "{tools:?}");
+        for tool in tools {
+            let name = tool["name"].as_str().unwrap();
+            let is_long =
+                ["account__", "call_", "describe_operations", "get_job"].iter().any(|of| name.starts_with(of));
+            let expected = is_long.then(|| json!({"anthropic/maxResultSizeChars": size}));
+            assert_eq!(tool.get("_meta"), expected.as_ref(), "{config}: {tool}");
+        }
+    }
+}
+
+#[test]
 fn a_list_follows_the_connectors_that_are_live() {
     let gateway =
         Setup::new().module("account", module::account(&json!({"identifier": "account", "auth": "none"}))).start();

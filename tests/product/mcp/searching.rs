@@ -1,9 +1,10 @@
 //! The tools that search for operations and call them.
 
 use serde_json::{Value, json};
-use support::{Gateway, Reply, Setup, Upstream};
+use support::{Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream};
 
 use super::{Agent, code, result, text_of};
+use crate::integrations::{client, connect, started};
 
 /// Questions of people, each with the operations of which one must be among the first three.
 const QUESTIONS: &str = include_str!("questions.txt");
@@ -11,9 +12,13 @@ const QUESTIONS: &str = include_str!("questions.txt");
 /// Tasks in everyday words, which the texts of operations mostly lack, in the same form.
 const TASKS: &str = include_str!("tasks.txt");
 
-/// Requests of people who have not seen the search, each with the question that an agent sends for
-/// it, by the description of the tool alone.
+/// Requests of people, each with the question that an agent sends for it, by the description of the
+/// tool alone. The words that the search knows were chosen with these requests in view.
 const REQUESTS: &str = include_str!("requests.txt");
+
+/// Requests in the same form, by someone who had seen the operations and not the search. When they
+/// were written, the search found 67 of the 80 questions among the first three, and 77 among ten.
+const UNSEEN_REQUESTS: &str = include_str!("unseen_requests.txt");
 
 fn gateway() -> Gateway {
     Setup::new().every_shipped().start()
@@ -39,6 +44,15 @@ fn questions(table: &'static str) -> Vec<Question> {
         .lines()
         .map(|line| line.split_once('→').map(|(text, operations)| question(text, operations)).unwrap())
         .collect()
+}
+
+/// The requests of a table as people say them, and as an agent sends them.
+fn requests(table: &'static str) -> (Vec<Question>, Vec<Question>) {
+    let of_line = |line: &'static str| {
+        let [request, query, operations] = line.split('→').collect::<Vec<_>>().try_into().unwrap();
+        (question(request, operations), question(query, operations))
+    };
+    table.lines().map(of_line).unzip()
 }
 
 /// The questions that do not find one of their operations among the first ones.
@@ -76,12 +90,7 @@ fn of_sixty_tasks_in_everyday_words_fifty_two_are_found_among_the_first_three_an
 fn of_two_hundred_requests_an_agent_finds_ninety_five_in_a_hundred_among_the_first_three() {
     let gateway = gateway();
     let agent = Agent::new(&gateway.client(), "/mcp");
-    let (mut said, mut sent) = (Vec::new(), Vec::new());
-    for line in REQUESTS.lines() {
-        let [request, query, operations] = line.split('→').collect::<Vec<_>>().try_into().unwrap();
-        said.push(question(request, operations));
-        sent.push(question(query, operations));
-    }
+    let (said, sent) = requests(REQUESTS);
     assert_eq!(sent.len(), 200);
     let (of_three, of_ten) = (missed(&agent, &sent, 3), missed(&agent, &sent, 10));
     assert!(of_three.len() <= 10, "{of_three:#?}");
@@ -90,6 +99,20 @@ fn of_two_hundred_requests_an_agent_finds_ninety_five_in_a_hundred_among_the_fir
     let (of_three, of_ten) = (missed(&agent, &said, 3), missed(&agent, &said, 10));
     assert!(of_three.len() <= 54, "{of_three:#?}");
     assert!(of_ten.len() <= 26, "{of_ten:#?}");
+}
+
+#[test]
+fn of_eighty_requests_that_the_search_was_not_made_for_seventy_are_found_among_the_first_three() {
+    let gateway = gateway();
+    let agent = Agent::new(&gateway.client(), "/mcp");
+    let (said, sent) = requests(UNSEEN_REQUESTS);
+    assert_eq!(sent.len(), 80);
+    let (of_three, of_ten) = (missed(&agent, &sent, 3), missed(&agent, &sent, 10));
+    assert!(of_three.len() <= 10, "{of_three:#?}");
+    assert!(of_ten.len() <= 2, "{of_ten:#?}");
+    let (of_three, of_ten) = (missed(&agent, &said, 3), missed(&agent, &said, 10));
+    assert!(of_three.len() <= 28, "{of_three:#?}");
+    assert!(of_ten.len() <= 10, "{of_ten:#?}");
 }
 
 #[test]
@@ -116,6 +139,22 @@ fn every_operation_is_found_by_its_name_and_its_connector() {
         assert!(of_connector.contains(&name), "{name}: {of_connector:?}");
     }
     assert!(operations > 100, "{operations}");
+}
+
+#[test]
+fn of_operations_that_fit_as_well_those_of_connected_accounts_and_pinned_ones_come_first() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let setup = Setup::new().config("[mcp]\ndirect_tools = 0").account("files", &provider).account("mail", &provider);
+    let gateway = started(setup, &provider);
+    let acme = client(&gateway, "acme", None, "operate,integrate");
+    let pinned = json!({"name": "pinned", "allow": ["files", "mail"], "mode": "search", "pinned": ["mail/whoami"]});
+    assert_eq!(acme.post("/mcp-sets", pinned).status, 201);
+    let found = |path: &str| found(&Agent::new(&acme, path), json!({"query": "whoami", "limit": 2}));
+    let (files_first, mail_first) = (["files/whoami", "mail/whoami"], ["mail/whoami", "files/whoami"]);
+    assert_eq!(found("/mcp"), files_first);
+    assert_eq!(found("/mcp/sets/pinned"), mail_first);
+    connect(&acme, "mail", "ada");
+    assert_eq!(found("/mcp"), mail_first);
 }
 
 #[test]

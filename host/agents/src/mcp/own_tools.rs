@@ -1,7 +1,7 @@
 //! Calls of the tools of the gateway itself.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use serde_json::value::RawValue;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::call::ToolCall;
 use super::{Done, Failed, Stop, connect, result};
 use contract::AnswerSchemas;
-use contract::words::{nearest, shortened};
+use contract::words::{nearest, nearest_titled, shortened};
 use integrations::IntegrationRecord;
 use jobs::job_problem;
 use mcp::encoded::decoded;
@@ -136,16 +136,24 @@ fn refused_arguments(own: Own, problem: &Problem, request_id: &str) -> String {
 }
 
 /// The sentence about a connector that no operation has. `None` if one has it.
-fn unknown_connector(catalogue: &Catalogue, connector: &str) -> Option<Stop> {
+fn unknown_connector(call: &ToolCall<'_>, catalogue: &Catalogue, connector: &str) -> Option<Stop> {
     let known = || catalogue.tools().iter().map(|tool| tool.connector.as_str());
     if known().any(|known| known == connector) {
         return None;
     }
-    let hint = match nearest(connector, known()) {
+    let hint = match nearest_connector(call, connector, known()) {
         Some(nearest) => format!("did you mean `{nearest}`?"),
-        None => "leave `connector` out to search in all.".to_owned(),
+        None => "leave `connector` out for all connectors.".to_owned(),
     };
     Some(Stop::Said(format!("There is no connector `{}` here; {hint}", shortened(connector))))
+}
+
+/// The connector that an agent means. Agents often write the name of the service.
+fn nearest_connector<'a>(call: &ToolCall<'_>, connector: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let live = call.exchange.gateway.registry.live();
+    let known: BTreeSet<&str> = known.collect();
+    let titled = known.into_iter().filter_map(|known| Some((known, live.get(known)?.manifest().title.as_str())));
+    nearest_titled(connector, titled).map(str::to_owned)
 }
 
 fn unknown_operation(catalogue: &Catalogue, name: &str) -> Stop {
@@ -161,7 +169,7 @@ async fn search(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'
     let (connector, effect) = (arguments.text("connector"), arguments.text("effect"));
     let limit =
         arguments.value("limit").as_u64().and_then(|limit| usize::try_from(limit).ok()).unwrap_or(DEFAULT_FOUND);
-    if let Some(unknown) = connector.as_deref().and_then(|connector| unknown_connector(catalogue, connector)) {
+    if let Some(unknown) = connector.as_deref().and_then(|connector| unknown_connector(call, catalogue, connector)) {
         return Err(unknown);
     }
     let accounts = call.exchange.accounts().await?;
@@ -246,7 +254,7 @@ async fn connect_account(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: 
     let connector = arguments.text("connector").unwrap_or_default();
     let known = || catalogue.tools().iter().filter(|tool| tool.needs_account).map(|tool| tool.connector.as_str());
     if !known().any(|known| known == connector) {
-        let hint = nearest(&connector, known()).map(|known| format!("; did you mean `{known}`?"));
+        let hint = nearest_connector(call, &connector, known()).map(|known| format!("; did you mean `{known}`?"));
         let shown = shortened(&connector);
         return Err(Stop::Said(format!(
             "`{shown}` is no connector here that needs an account{}",
@@ -260,7 +268,7 @@ async fn connect_account(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: 
 async fn list_accounts(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) -> Result<String, Stop> {
     let caller = call.exchange.caller;
     let connector = arguments.text("connector");
-    if let Some(unknown) = connector.as_deref().and_then(|connector| unknown_connector(catalogue, connector)) {
+    if let Some(unknown) = connector.as_deref().and_then(|connector| unknown_connector(call, catalogue, connector)) {
         return Err(unknown);
     }
     let connector = connector.or_else(|| call.exchange.connector.clone());

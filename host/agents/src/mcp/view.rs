@@ -107,9 +107,9 @@ pub(super) async fn catalogue_of(gateway: &Gateway, view: View) -> Arc<Catalogue
         return known;
     }
     let operations: usize = live.values().map(|connector| connector.operations().count()).sum();
-    let direct_tools = gateway.config.mcp.direct_tools;
+    let config = &gateway.config.mcp;
     let answer_schemas = |connector: &Connector| gateway.registry.answer_schemas(connector);
-    let make = || Catalogue::make(&live, &view, direct_tools, answer_schemas);
+    let make = || Catalogue::make(&live, &view, config.direct_tools, config.max_result_bytes, answer_schemas);
     let made = compute::run(operations * BYTES_OF_TOOL, make).await;
     let made = Arc::new(made);
     catalogue::keep(&kept, view, Arc::clone(&made));

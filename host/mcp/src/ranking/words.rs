@@ -127,6 +127,9 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ("distribution list", "group"),
     ("thumbs up", "reaction"),
     ("file a bug", "create an issue"),
+    ("report a bug", "create an issue"),
+    ("report bug", "create an issue"),
+    ("save … to", "upload"),
     ("bug report", "issue"),
     ("meeting minutes", "document"),
 ];
@@ -146,7 +149,10 @@ pub(super) const SAME_MEANING: &[&str] = &[
     "cancel end stop decline",
     "reply answer respond resolve",
     "reschedule postpone shift delay move update patch",
-    "copy duplicate",
+    "copy duplicate transfer",
+    "move transfer shift",
+    "accept confirm",
+    "draft unsent",
     "download save",
     "invite add member",
     "assign assignee",
@@ -198,7 +204,7 @@ pub(super) const SAME_MEANING: &[&str] = &[
     // Code
     "issue bug ticket",
     "commit developer code change",
-    "pr pull",
+    "pr prs pull",
     "repo repository",
     "readme file content",
     // Papers, posts and prices
