@@ -109,6 +109,7 @@ fn a_link_that_cannot_work_is_refused() {
         (json!({"connectors": []}), "/connectors"),
         (json!({"connectors": ["mail", "mial"]}), "/connectors/1"),
         (json!({"connectors": ["mail", "mail"]}), "/connectors"),
+        (json!({"connectors": ["free"]}), "/connectors"),
         (json!({"connectors": ["mail"], "expires_in_s": 59}), "/expires_in_s"),
         (json!({"connectors": ["mail"], "expires_in_s": 86401}), "/expires_in_s"),
         (json!({"connectors": ["mail"], "callback_url": "https://evil.example/"}), "/callback_url"),

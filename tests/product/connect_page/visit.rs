@@ -1,5 +1,7 @@
 //! The page, as a browser without JavaScript gets it.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use support::catalogue::CONFIGURED;
 use support::oauth::browser::open;
@@ -178,11 +180,12 @@ fn a_connector_that_is_not_set_up_is_not_offered() {
 }
 
 #[test]
-fn every_connector_that_comes_with_the_gateway_has_an_icon_and_a_title_for_users() {
+fn every_connector_that_comes_with_the_gateway_has_an_icon_and_a_title_of_its_own() {
     let providers = ["github", "google", "hr", "microsoft", "slack", "x"];
     let client = |name| format!("[oauth_clients.{name}]\nclient_id = \"id\"\nclient_secret = \"secret-of-a-client\"\n");
     let clients: String = providers.into_iter().map(client).collect();
     let gateway = Setup::new().every_shipped().config(CONFIGURED).config(&clients).start();
+    let mut titles = BTreeSet::new();
     for names in module::shipped_names().chunks(10) {
         let (_, url) = link(&gateway.client(), json!({"connectors": names}));
         let page = Browser::default().get(&url);
@@ -190,8 +193,10 @@ fn every_connector_that_comes_with_the_gateway_has_an_icon_and_a_title_for_users
         assert_eq!(rows.len(), names.len(), "{}", texts(&page));
         for row in rows {
             assert!(row.contains("<img src=\"data:image/svg+xml;base64,"), "{row}");
-            let title = row.split("<h2").nth(1).unwrap().split('<').next().unwrap();
+            let heading = row.split("<h2").nth(1).unwrap().split('<').next().unwrap();
+            let (_, title) = heading.split_once('>').unwrap();
             assert!(!title.contains('('), "{title}");
+            assert!(titles.insert(title.to_owned()), "two connectors have the title {title}");
         }
     }
 }
@@ -208,6 +213,8 @@ fn the_page_names_the_application_in_the_language_of_the_browser() {
     let in_language = |accepted: &str| {
         let page = Client::new("").at(&url).request("GET", "").header("accept-language", accepted).send();
         assert!(page.text().contains("src=\"data:image/svg+xml;base64,PHN2ZyB"), "{}", page.text());
+        let marked = page.text().contains("<ul class=\"operations\" lang=\"en\">");
+        assert!(marked, "manifests are in English: {}", page.text());
         (page.text().contains("lang=\"de\""), texts(&page))
     };
     let (is_german, english) = in_language("en-GB");
@@ -225,7 +232,7 @@ fn the_page_names_the_application_in_the_language_of_the_browser() {
 fn the_page_shows_the_application_of_the_tenant() {
     let World { gateway, application, .. } = &world(&Store::Sqlite);
     let page = |application: &Client| {
-        let (_, url) = link(application, json!({"connectors": ["free"]}));
+        let (_, url) = link(application, json!({"connectors": ["mail"]}));
         let page = Browser::default().get(&url);
         (texts(&page), page.text().contains("class=\"logo\""))
     };

@@ -53,8 +53,8 @@ async fn create_now(gateway: &Gateway, caller: &AuthorizedCaller, body: Bytes) -
 /// Makes a link.
 ///
 /// # Errors
-/// 422 for an unknown connector or a wrong `callback_url`, 429 if the tenant has too many links,
-/// and 503 if the store fails.
+/// 422 for an unknown connector, for connectors that all work without an account, and for a wrong
+/// `callback_url`. 429 if the tenant has too many links, and 503 if the store fails.
 pub async fn make_link(
     gateway: &Gateway,
     caller: &AuthorizedCaller,
@@ -65,6 +65,11 @@ pub async fn make_link(
         if gateway.registry.get(connector).is_none() {
             return Err(unknown_connector(gateway, number, connector));
         }
+    }
+    if connectors.iter().all(|connector| needs_no_account(gateway, connector)) {
+        let detail = "Each of these connectors works without an account, so the page could connect nothing. Call \
+                      them without a link.";
+        return Err(invalid("/connectors", detail.to_owned()));
     }
     if let Some(url) = &callback_url {
         Destination::check(url, &gateway.config).map_err(|detail| invalid("/callback_url", detail))?;
@@ -119,13 +124,16 @@ pub fn link_record(gateway: &Gateway, link: &ConnectLink) -> ConnectLinkRecord {
 
 fn linked(gateway: &Gateway, link: &ConnectLink, connector: &str) -> LinkedConnectorRecord {
     let account = link.account(connector).map(str::to_owned);
-    let needs_none =
-        gateway.registry.get(connector).is_some_and(|live| matches!(live.manifest().auth, AuthScheme::None));
     LinkedConnectorRecord {
         connector: connector.to_owned(),
-        connected: account.is_some() || needs_none,
+        connected: account.is_some() || needs_no_account(gateway, connector),
         user_identifier: account,
     }
+}
+
+/// Returns `true` if the connector is live and works without an account.
+fn needs_no_account(gateway: &Gateway, connector: &str) -> bool {
+    gateway.registry.get(connector).is_some_and(|live| matches!(live.manifest().auth, AuthScheme::None))
 }
 
 /// DELETE /connect-links/{link_id}: ends the link.

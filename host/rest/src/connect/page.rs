@@ -104,7 +104,8 @@ pub(super) struct ConnectorRow {
     icon: Option<String>,
     /// The permission of the application, in one line.
     summary: String,
-    /// A heading for each effect, and the operations that have it.
+    /// A heading for each effect, and the operations that have it. Manifests are in English, and
+    /// the page marks their texts so.
     access: Vec<(&'static str, Vec<String>)>,
     pub(super) state: State,
     /// Why the account was not connected.
@@ -185,8 +186,8 @@ impl ConnectorRow {
         let title = title_for_users(&manifest.title);
         Self {
             connector: connector.name().to_string(),
-            button: words.to_connect(title),
-            title: title.to_owned(),
+            button: words.to_connect(&title),
+            title,
             icon: manifest.imprint.icon.as_ref().map(|icon| STANDARD.encode(icon)),
             summary: words.permission(&verbs),
             access,
@@ -211,10 +212,14 @@ impl ConnectorRow {
 }
 
 /// The title of a connector without what is for developers: the API that it calls, in parentheses.
-fn title_for_users(title: &str) -> &str {
+/// The text after them stays: two connectors may have titles that differ there alone.
+fn title_for_users(title: &str) -> String {
     match title.split_once(" (") {
-        Some((name, _)) if !name.trim().is_empty() => name,
-        _ => title,
+        Some((name, rest)) if !name.trim().is_empty() => {
+            let after = rest.rsplit_once(')').map_or("", |(_, after)| after);
+            format!("{name}{after}")
+        }
+        _ => title.to_owned(),
     }
 }
 
@@ -404,7 +409,9 @@ mod tests {
     fn a_title_for_users_names_no_api() {
         for (title, shown) in [
             ("Notes (Cloud API v2)", "Notes"),
-            ("Sites (REST), a variant", "Sites"),
+            ("Sites (REST), a variant", "Sites, a variant"),
+            ("Files (Cloud API (v2))", "Files"),
+            ("Tasks (beta", "Tasks"),
             ("Mail", "Mail"),
             (" (x)", " (x)"),
         ] {
