@@ -78,6 +78,32 @@ await look("programs");
 seen.answer = await shown("Body");
 seen.programs = { curl: await shown("curl"), python: await shown("Python"), javascript: await shown("JavaScript") };
 
+// A call on this account fails. Its page names the account, and so does the command that repeats it.
+await page.getByLabel("Body as JSON").fill(JSON.stringify({ path: "/down" }));
+await tabTo(page, page.getByRole("button", { name: "Send" }), seen);
+await page.keyboard.press("Enter");
+await page.locator("dd", { hasText: "502" }).waitFor();
+await tabTo(page, page.locator("dd").getByRole("link"), seen);
+await page.keyboard.press("Enter");
+await page.locator("h1", { hasText: "Call" }).waitFor();
+// The record is written a moment after the answer.
+for (let tries = 0; tries < 50 && !(await page.getByText("The account").count()); tries += 1) {
+  await page.getByRole("button", { name: "Refresh" }).click();
+  await page.getByText("The account").waitFor({ timeout: 500 }).catch(() => null);
+}
+await look("failed call");
+
+// The form of an operation has the fields of its example, and the answer has its members with their types.
+await open("try/dex_market_data/get_pairs_by_token", "The same call");
+const chain = page.getByLabel("chain_id", { exact: true });
+seen.example = [await chain.isVisible(), await chain.inputValue()];
+await tabTo(page, page.getByRole("button", { name: "Send" }), seen);
+await page.keyboard.press("Enter");
+const member = page.getByRole("row", { name: /^baseToken\.name/ });
+await member.waitFor();
+seen.member = await member.getByRole("cell").allInnerTexts();
+await look("typed answer");
+
 // An operation that deletes asks first.
 await open("try/free/erase", "The same call");
 await page.getByText("further fields").click();

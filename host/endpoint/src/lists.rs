@@ -101,6 +101,7 @@ enum Set<Q> {
     Time(Field<Q, Option<SystemTime>>),
     Labels(Field<Q, BTreeMap<String, String>>),
     OneOf(Names, fn(&mut Q, &'static str)),
+    True(fn(&mut Q)),
     Parsed(Parse<Q>),
 }
 
@@ -170,6 +171,11 @@ impl Parameter {
         Filter { parameter: Self { values: Values::OneOf(names), ..self }, set: Set::OneOf(names, set) }
     }
 
+    /// A filter that only takes `true`.
+    pub const fn only_true<Q>(self, set: fn(&mut Q)) -> Filter<Q> {
+        Filter { parameter: Self { values: Values::True, ..self }, set: Set::True(set) }
+    }
+
     /// A filter whose values have another form.
     pub const fn parsed<Q>(self, values: Values, set: Parse<Q>) -> Filter<Q> {
         Filter { parameter: Self { values, ..self }, set: Set::Parsed(set) }
@@ -193,6 +199,10 @@ impl<Q> Filter<Q> {
                 field(query).insert(label.to_owned(), value.to_owned());
             }
             Set::OneOf(names, set) => set(query, page::one_of(value, &names())?),
+            Set::True(set) => match value {
+                "true" => set(query),
+                _ => return Err("Must be `true`; leave it out to list the others too.".to_owned()),
+            },
             Set::Parsed(set) => set(query, value)?,
         }
         Ok(())

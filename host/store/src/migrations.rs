@@ -62,6 +62,7 @@ pub(crate) static TABLES: Tables = tables! {
     "0034_people",
     "0035_backlog",
     "0036_links_of_people",
+    "0037_failed_calls",
 };
 
 #[cfg(test)]

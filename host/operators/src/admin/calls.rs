@@ -25,6 +25,7 @@ impl List for Calls {
         filter("status", "Only calls with this status.")
             .such_as("502")
             .parsed(Values::Number(100, 599), |filter, value| put(&mut filter.status, status(value).map(Some))),
+        filter("failed", "Only calls that ended with a problem.").only_true(|filter| filter.failed = true),
         filter("problem", "Only calls that ended with this problem: the last part of its `type`.")
             .such_as("upstream-failed")
             .text(|filter| &mut filter.problem),

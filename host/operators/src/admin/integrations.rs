@@ -5,7 +5,7 @@ use serde_json::json;
 
 use body::Body;
 use endpoint::answer::private_answer;
-use endpoint::lists::{Field, Filter, List, Parse, Values, filter, put, read};
+use endpoint::lists::{Field, Filter, List, Parse, filter, put, read};
 use endpoint::page;
 use endpoint::records::{AnyIntegrationPageRecord, AnyIntegrationRecord, IntegrationDeletedRecord};
 use endpoint::route::HttpCall;
@@ -37,16 +37,8 @@ impl List for AnyIntegrations {
             .text(|filter| &mut filter.user_identifier),
         filter("account", "Only accounts with this id or name, or with this id or email address at their service.")
             .text(|filter| &mut filter.account),
-        filter("overdue", "Only accounts whose tokens should have been refreshed a minute ago or earlier.").parsed(
-            Values::True,
-            |filter, value| match value {
-                "true" => {
-                    filter.due_before = clock::now().checked_sub(OVERDUE);
-                    Ok(())
-                }
-                _ => Err("Must be `true`; leave it out for all integrations.".to_owned()),
-            },
-        ),
+        filter("overdue", "Only accounts whose tokens should have been refreshed a minute ago or earlier.")
+            .only_true(|filter| filter.due_before = clock::now().checked_sub(OVERDUE)),
     ];
 
     const LIMIT: Field<AnyIntegrationFilter, u32> = |filter| &mut filter.limit;

@@ -42,6 +42,9 @@ impl List for Keys {
             || KeyStatus::ALL.map(KeyStatus::name).into(),
             |filter, name| filter.status = KeyStatus::ALL.into_iter().find(|status| status.name() == name),
         ),
+        filter("expires_before", "Only keys whose time ends before this one.")
+            .rare()
+            .time(|filter| &mut filter.expires_before),
     ];
 
     const LIMIT: Field<KeyFilter, u32> = |filter| &mut filter.limit;

@@ -27,6 +27,8 @@ impl List for AnyWebhooks {
             || DeliveryStatus::ALL.map(DeliveryStatus::name).into(),
             |filter, name| filter.status = DeliveryStatus::ALL.into_iter().find(|status| status.name() == name),
         ),
+        filter("failing", "Only webhooks that wait for another attempt after one that failed.")
+            .only_true(|filter| filter.failing = true),
         filter("tenant", "Only webhooks of this tenant.").text(|filter| &mut filter.tenant),
         // The option `--url` of commands is the address of the gateway.
         filter(

@@ -215,6 +215,31 @@ mod tests {
         assert_eq!(imported, modules.chain([filters::FILE]).collect());
     }
 
+    /// The kinds of problems that no record of a call has: those of other routes, and of requests
+    /// whose caller is not known.
+    const WITHOUT_RECORD: &str = "unauthenticated not-from-console tenant-token-required not-found method-not-allowed \
+        issuer-unavailable unknown-integration not-renewable unknown-completion unknown-authorization \
+        completion-of-other-subject too-many-links unknown-job unknown-key unknown-oauth-client unknown-call \
+        unknown-webhook unknown-webhook-secret webhook-not-kept module-refused no-earlier-version changed-meanwhile \
+        shipped unknown-file file-expired unknown-tool-set tool-set-exists too-many-tool-sets unknown-agent-session \
+        too-many-agent-sessions too-many-confirmations unknown-trigger unknown-event event-not-kept nothing-to-read \
+        too-many-triggers unknown-inbox unknown-inbox-secret inbox-exists too-many-secrets";
+
+    #[test]
+    fn the_words_say_what_to_do_for_each_problem_that_a_record_of_a_call_can_have() {
+        let (_, _, words) = FILES.iter().find(|(name, ..)| *name == "words.js").unwrap();
+        let (_, rest) = words.split_once(" todo: {\n").unwrap();
+        let (entries, _) = rest.split_once("\n    },\n").unwrap();
+        let names = entries.lines().filter_map(|line| line.trim().split_once(": "));
+        let told: BTreeSet<&str> = names.map(|(name, _)| name.trim_matches('"')).collect();
+        let unrecorded: BTreeSet<&str> = WITHOUT_RECORD.split_whitespace().collect();
+        for kind in problem::KINDS {
+            let urn = kind.urn();
+            let name = urn.rsplit(':').next().unwrap();
+            assert!(told.contains(name) || unrecorded.contains(name), "`{name}` is not in `calls.todo`");
+        }
+    }
+
     #[test]
     fn no_file_names_another_origin_or_makes_html_of_a_text() {
         for (name, _, text) in FILES.iter().filter(|(name, ..)| !is_library(name)) {

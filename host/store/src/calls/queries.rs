@@ -54,6 +54,7 @@ impl Calls<'_> {
                 let mut conditions = Conditions::with_limit(filter.limit);
                 conditions.equal("status", status.map(u32::from));
                 conditions.with(&of_account(), filter.account);
+                conditions.add(if filter.failed { "problem IS NOT NULL" } else { "" });
                 let equal = [
                     ("problem", problem),
                     ("owner", owner),

@@ -68,6 +68,7 @@ async fn records_are_listed_by_page_and_filter(site: Site) {
     site.store.calls().record(vec![(Duration::from_secs(901), gone)], 1000).await.unwrap();
     let count = async |filter| ids(&site, filter).await.len();
     assert_eq!(count(CallFilter { status: Some(502), ..filter() }).await, 40);
+    assert_eq!(count(CallFilter { failed: true, ..filter() }).await, 40);
     assert_eq!(count(CallFilter { problem: Some("upstream-failed".into()), ..filter() }).await, 40);
     assert_eq!(count(CallFilter { owner: Some("caller".into()), ..filter() }).await, 0);
     assert_eq!(count(CallFilter { tenant: Some("acme".into()), ..filter() }).await, 20);

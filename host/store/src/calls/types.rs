@@ -70,6 +70,8 @@ record! {
 pub struct CallFilter {
     /// Only calls with this status.
     pub status: Option<u16>,
+    /// Only calls that ended with a problem.
+    pub failed: bool,
     /// Only calls that ended with the problem of this name.
     pub problem: Option<String>,
     /// Only calls whose problem this owner can solve.

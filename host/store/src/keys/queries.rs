@@ -60,6 +60,7 @@ impl Keys<'_> {
                 conditions.equal("tenant", filter.tenant);
                 conditions.equal("coalesce(subject, '')", filter.subject);
                 conditions.add(filter.status.map_or("", KeyStatus::condition));
+                conditions.compare("expires_at <", filter.expires_before);
                 conditions.after("created_at, id", filter.before);
                 let (clause, values) = conditions.finish();
                 connection.all(&select(&format!("{clause} ORDER BY created_at DESC, id DESC LIMIT $1")), &values)

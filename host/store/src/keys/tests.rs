@@ -1,5 +1,7 @@
 //! API keys, on every database.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use super::*;
 use crate::testing::{Site, on_every_database};
 use crate::{StorageScope, Store, StoreError};
@@ -107,7 +109,7 @@ async fn adopting_a_key_that_has_other_rights_leaves_them_unchanged(site: Site) 
 
 async fn a_page_of_keys_has_those_of_its_filter(site: Site) {
     let store = &site.store;
-    let past = std::time::SystemTime::UNIX_EPOCH;
+    let past = UNIX_EPOCH;
     let expired = NewApiKey { name: "old".into(), tenant: "acme".into(), expires_at: Some(past), ..key("b") };
     let of_user = NewApiKey { subject: Some("ann".into()), tenant: "acme".into(), ..key("c") };
     for new in [key("a"), expired, of_user, key("d")] {
@@ -128,6 +130,10 @@ async fn a_page_of_keys_has_those_of_its_filter(site: Site) {
     assert_eq!(page(KeyFilter { subject: Some(String::new()), ..all() }).await, "abd");
     for (status, ids) in [(KeyStatus::Valid, "ac"), (KeyStatus::Expired, "b"), (KeyStatus::Revoked, "d")] {
         assert_eq!(page(KeyFilter { status: Some(status), ..all() }).await, ids, "{status:?}");
+    }
+    for (seconds, ids) in [(0, ""), (1, "b")] {
+        let expires_before = Some(past + Duration::from_secs(seconds));
+        assert_eq!(page(KeyFilter { expires_before, ..all() }).await, ids, "{seconds}");
     }
     let newest = store.keys().page(KeyFilter { limit: 1, ..all() }).await.unwrap().remove(0);
     let after = KeyFilter { before: Some((newest.created_at, newest.id.0)), ..all() };

@@ -105,6 +105,8 @@ pub struct KeyFilter {
     pub subject: Option<String>,
     /// Only keys in this state.
     pub status: Option<KeyStatus>,
+    /// Only keys that expire before this time.
+    pub expires_before: Option<SystemTime>,
     /// Only keys after this place in the list: the time and the id of a key.
     pub before: Option<(SystemTime, String)>,
     /// Maximum number of keys.

@@ -21,7 +21,7 @@ impl Webhooks<'_> {
     pub async fn all_deliveries(self, filter: AnyDeliveryFilter) -> Stored<Vec<AnyDelivery>> {
         self.0
             .read(move |connection| {
-                let AnyDeliveryFilter { id, status, tenant, url, before, limit } = filter;
+                let AnyDeliveryFilter { id, status, failing, tenant, url, before, limit } = filter;
                 let (receiver, hash) = match url {
                     Some(UrlFilter::Receiver(receiver)) => (Some(receiver), None),
                     Some(UrlFilter::Hash(hash)) => (None, Some(hash)),
@@ -33,6 +33,7 @@ impl Webhooks<'_> {
                 for (column, value) in equal {
                     conditions.equal(column, value);
                 }
+                conditions.add(if failing { "status = 'pending' AND attempts <> '[]'" } else { "" });
                 conditions.with("(webhook_id = ? OR message_id = ?)", id);
                 conditions.after("created_at, webhook_id", before);
                 let (clause, values) = conditions.finish();

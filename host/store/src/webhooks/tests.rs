@@ -353,4 +353,10 @@ async fn the_deliveries_of_all_tenants_are_listed_with_filters(site: Site) {
     assert_eq!(ids(AnyDeliveryFilter { url: Some(UrlFilter::Receiver("two".into())), ..all() }).await, [third]);
     assert_eq!(ids(AnyDeliveryFilter { url: Some(UrlFilter::Hash("one".into())), ..all() }).await, [second, first]);
     assert!(ids(AnyDeliveryFilter { status: Some(DeliveryStatus::Failed), ..all() }).await.is_empty());
+    assert!(ids(AnyDeliveryFilter { failing: true, ..all() }).await.is_empty());
+    let claimed = claim_one(store, LEASE).await.unwrap();
+    let (id, again) = (claimed.delivery.webhook_id, AttemptResult::RetryAfter(DAY));
+    let attempt = [DeliveryAttempt { at: at_second(9), result: Ok(503) }];
+    assert!(store.webhooks().finish_attempt(&id, claimed.fence, &attempt, again, DAY).await.unwrap());
+    assert_eq!(ids(AnyDeliveryFilter { failing: true, ..all() }).await, [id]);
 }

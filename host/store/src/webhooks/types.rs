@@ -271,6 +271,8 @@ pub struct AnyDeliveryFilter {
     pub id: Option<String>,
     /// Only deliveries in this state.
     pub status: Option<DeliveryStatus>,
+    /// Only deliveries that wait for another attempt after one that failed.
+    pub failing: bool,
     /// Only deliveries of this tenant.
     pub tenant: Option<String>,
     /// Only deliveries to these URLs.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use support::process;
 use support::programs::{Programs, browser};
 use support::setup::KEY;
-use support::{Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream, module};
+use support::{Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream, dexscreener, module};
 
 use crate::console::{self, HOSTILE};
 use crate::integrations::{client, connect};
@@ -29,17 +29,20 @@ const BODY: &str = r#"{"path": "/me", "value": "it's \"quoted\" \\ ✓ $HOME `x`
 const FILE: &[u8] = &[0, 159, 146, 150, 255];
 
 /// A gateway with a connector whose users have keys, one that needs no account, one whose users
-/// have accounts at a provider, and one to remove.
+/// have accounts at a provider, one to remove, and one of the product that describes its answers.
 struct World {
     gateway: Gateway,
     service: Upstream,
     /// The ids of what is deleted.
     ids: Value,
     _provider: OAuthProvider,
+    _market: Upstream,
 }
 
 fn world() -> World {
     let (service, provider) = (Upstream::start(), OAuthProvider::start(Dialect::strict()));
+    let market = dexscreener::start();
+    service.reply("/down", Reply::empty(503));
     service.on("*", |seen| match seen.header("x-api-key") {
         "" => Reply::json(json!({"number": 1})),
         key if key.ends_with(KEY_OF_ZOE) => {
@@ -59,11 +62,13 @@ fn world() -> World {
         .upstream("free", "api", &service.url())
         .account("mail", &provider)
         .module("liar", module::liar("version=1.0.0"))
+        .shipped("dex_market_data")
+        .upstream("dex_market_data", "api", &market.url())
         .config("[jobs]\nworkers = 0")
         .start();
     provider.register(&format!("{}/connectors/mail/success-authorize-callback", gateway.address()));
     let ids = prepare(&gateway, &provider);
-    World { gateway, service, ids, _provider: provider }
+    World { gateway, service, ids, _provider: provider, _market: market }
 }
 
 /// Makes what is changed later, and returns the ids.
@@ -110,6 +115,8 @@ fn an_operator_tries_operations_and_makes_changes_by_keyboard() {
         ("first page", "50 entries on this page. Only these are sorted, and not the other pages."),
         ("second page", "5 entries on this page. Only these are sorted, and not the other pages."),
         ("connected", "default (active)"),
+        ("failed call", &*format!("The account {ACCOUNT} active")),
+        ("failed call", &*format!("-H 'X-User-Identifier: {ACCOUNT}'")),
         ("erased", "200"),
         ("asked: account", "of mail in any case"),
         ("asked: client", "1 account was connected with it"),
@@ -126,6 +133,8 @@ fn an_operator_tries_operations_and_makes_changes_by_keyboard() {
     ] {
         assert!(pages[page].as_str().unwrap().contains(text), "`{text}` on the page `{page}`: {seen:#}");
     }
+    assert_eq!(seen["example"], json!([true, "solana"]), "the form begins with the fields of the example");
+    assert_eq!(seen["member"], json!(["baseToken.name", "string", "Example", "–"]));
     let warning = seen["warning"].as_str().unwrap();
     assert!(warning.contains("It deletes or replaces data") && warning.contains("It calls free/erase"), "{seen:#}");
     assert_eq!((&seen["cookies"], &seen["ended"]), (&json!([]), &json!(401)));

@@ -17,7 +17,8 @@ const MOST_CLICKS: u64 = 3;
 
 /// A gateway with five people who complain. The account of ann has expired. The service that bob
 /// calls is down. The client secret with which cid connects is wrong. The application of dora sends
-/// what is not valid. The receiver of the webhook of eve is down.
+/// what is not valid. The receiver of the webhook of eve is down. Many calls of bob have succeeded
+/// since then, and have records too.
 struct World {
     gateway: Gateway,
     _provider: OAuthProvider,
@@ -35,7 +36,7 @@ fn world() -> World {
         .account("mail", &provider)
         .module("plain", module::account(&json!({"identifier": "plain", "auth": "none"})))
         .upstream("plain", "api", &service.url())
-        .config("[callbacks]\nallow_private_network = true")
+        .config("[callbacks]\nallow_private_network = true\n[calls]\nkeep = \"all\"")
         .start();
     provider.register(&format!("{}/connectors/mail/success-authorize-callback", gateway.address()));
     let user = |tenant: &str, subject: &str| client(&gateway, tenant, Some(subject), "operate,integrate");
@@ -54,9 +55,14 @@ fn world() -> World {
     operator.post(&format!("/admin/integrations/{account}/renew"), json!({})).problem(424, "reauthorization-required");
 
     user("acme", "ann").call("mail/forward", json!({"path": "/"})).problem(424, "reauthorization-required");
-    user("acme", "bob").call("plain/forward", json!({"path": "/down"})).problem(502, "upstream-failed");
+    let bob = user("acme", "bob");
+    bob.call("plain/forward", json!({"path": "/down"})).problem(502, "upstream-failed");
     user("acme", "dora").call("plain/forward", json!({"unknown": 1})).problem(422, "validation");
 
+    // More than the screens ask for at a time.
+    for _ in 0..201 {
+        bob.call("plain/forward", json!({"path": "/"})).ok();
+    }
     make_secret(&client(&gateway, "acme", None, "operate,integrate"));
     let urls = json!([format!("{}/hook", receiver.url())]);
     user("acme", "eve").call("plain/fetch", json!({"path": "/", "callback_urls": urls})).ok();
@@ -66,10 +72,12 @@ fn world() -> World {
     assert_eq!(user("acme", "eve").post("/connect-links", json!({"connectors": ["mail"]})).status, 201);
     assert_eq!(gateway.home().sqlite("UPDATE connect_links SET subject = 'fay', key_id = NULL"), 1);
     wait_for("everything to fail", || {
-        let webhooks = operator.get("/admin/webhooks?status=pending").ok();
-        let has_attempt = webhooks["webhooks"][0]["attempts"].as_array().is_some_and(|attempts| !attempts.is_empty());
-        let calls = operator.get("/admin/calls").ok()["calls"].as_array().unwrap().len();
-        (has_attempt && calls >= 4).then_some(())
+        let webhooks = operator.get("/admin/webhooks?failing=true").ok();
+        let calls = operator.get("/admin/calls?limit=200").ok();
+        let failed = operator.get("/admin/calls?failed=true").ok();
+        let count = |page: &Value, name: &str| page[name].as_array().unwrap().len();
+        (count(&webhooks, "webhooks") == 1 && count(&failed, "calls") >= 4 && count(&calls, "calls") == 200)
+            .then_some(())
     });
     World { gateway, _provider: provider, _service: service, _receiver: receiver }
 }
@@ -88,6 +96,8 @@ fn an_operator_gets_from_each_complaint_to_its_reason_in_three_clicks() {
         {"name": "webhook", "reason": "503", "steps": [
             {"link": "Overview", "title": "Overview", "isBack": true}, {"link": "Failing webhooks", "title": "Webhooks"},
             {"open": "attempt", "title": "Webhooks"}]},
+        {"name": "failed calls", "reason": "validation", "steps": [
+            {"link": "Overview", "title": "Overview", "isBack": true}, {"link": "Failed calls", "title": "Calls"}]},
         // The code of the provider is on the page of the call too.
         {"name": "call of an expired account", "reason": "invalid_grant", "steps": [
             {"search": "ann", "title": "User ann"}, {"link": "Open the last call", "title": "Call"}]},
@@ -119,6 +129,10 @@ fn an_operator_gets_from_each_complaint_to_its_reason_in_three_clicks() {
     }
     let page = seen["pages"]["expired account"].as_str().unwrap();
     assert!(page.contains("Keys of this user"), "the key of ann: {page}");
+    let [expired, refused] =
+        ["call of an expired account", "call of a refused client"].map(|name| seen["pages"][name].as_str().unwrap());
+    assert!(expired.contains("The account ada@example.com expired") && expired.contains("Repeat it"), "{expired}");
+    assert!(!refused.contains("Repeat it"), "no route repeats what a browser has begun: {refused}");
     assert_eq!(seen["menu"], "false", "the menu of a small screen is closed by its links");
     let refreshes = json!([["seen", true], ["hidden", false], ["seen again", true]]);
     assert_eq!(seen["refreshes"], refreshes, "the overview asks while it is seen");

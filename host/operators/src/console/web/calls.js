@@ -41,8 +41,8 @@ export function Call({ id, session }) {
 }
 
 function Details({ call, session }) {
-  const { connector, operation, tenant, subject } = call;
-  const accounts = { tenant, connector, subject: subject ?? "", user_identifier: call.user_identifier };
+  const { connector, operation, tenant, subject, user_identifier: account } = call;
+  const accounts = { tenant, connector, subject: subject ?? "", user_identifier: account };
   return html`
     <${Reason} call=${call} />
     <${Facts} of=${[
@@ -54,7 +54,7 @@ function Details({ call, session }) {
       [say.duration, words.ms(call.duration_ms)],
       [words.tenant, html`<${IdLink} kind="tenants" id=${tenant} />`],
       [words.subject, html`<${IdLink} kind="people" id=${subject} />`],
-      [words.integrations.account, call.user_identifier && html`<a href=${to(["integrations"], accounts)}><${Text} of=${call.user_identifier} /></a>`],
+      [words.integrations.account, account && html`<a href=${to(["integrations"], accounts)}><${Text} of=${account} /></a>`],
       [words.key, html`<${IdLink} kind="keys" id=${call.key_id} />`],
       [words.gateway, html`<a href=${to(["gateways"])}><${Text} of=${call.gateway} /></a>`],
       [say.idempotency, html`<${Text} of=${call.idempotency} />`],
@@ -62,12 +62,15 @@ function Details({ call, session }) {
     ]} />
     <${Stages} stages=${call.stages} failed=${Boolean(call.problem)} />
     <${Upstream} upstream=${call.upstream} />
-    <${Section} title=${say.repeat}>
+    ${isOperation(operation) && html`<${Section} title=${say.repeat}>
       <p>${say.repeatLead} <a href=${to(["try", connector, operation])}>${say.tryIt}</a></p>
-      <${Code} label="curl">${curl(session, connector, operation, null)}<//>
-    <//>
+      <${Code} label="curl">${curl(session, connector, operation, null, account && { "X-User-Identifier": account })}<//>
+    <//>`}
   `;
 }
+
+/** Requests to `/proxy` and connections have these names in place of an operation's. */
+const isOperation = (name) => !["proxy", "connect"].includes(name);
 
 /** Who can solve a problem, and how. */
 export const tellWho = (call) => [say.who[call.owner], say.todo[call.problem]].filter(Boolean).join(" ");
@@ -93,7 +96,7 @@ function placesOf({ problem, owner, connector, operation, tenant, subject, user_
   const hourBefore = new Date(new Date(at) - 3_600_000).toISOString();
   const places = {
     key: key && [["keys", key], say.toKey],
-    tries: [["try", connector, operation], say.tryIt],
+    tries: isOperation(operation) && [["try", connector, operation], say.tryIt],
     connector: [["connectors", connector], say.toConnector],
     client: [["tenants", tenant], say.toClients],
     gateways: [["gateways"], say.toGateways],
@@ -106,8 +109,9 @@ function placesOf({ problem, owner, connector, operation, tenant, subject, user_
   return [...wanted, "person", "others"].map((name) => places[name]).filter(Boolean).map((place) => [place.slice(0, -1), place.at(-1)]);
 }
 
-/** The places of problems that have others than their owner. */
+/** The places of problems that have others than their owner. No name is inherited, as in `todo`. */
 const PLACES = {
+  __proto__: null,
   "missing-scope": ["key"], "not-allowed": ["key"], "tenant-token-required": ["key"],
   "unknown-connector": [], "unknown-operation": ["connector"],
   "integration-not-configured": ["client", "settings"], not_configured: ["client", "settings"],

@@ -1,5 +1,6 @@
 // A form made from a JSON schema. What it cannot show as fields is a text with JSON.
 
+import { useState } from "preact/hooks";
 import { html, Text, text } from "./parts.js";
 import { words } from "./words.js";
 
@@ -107,9 +108,14 @@ async function base64Of(file) {
 /** The value after a change, which is a value or a function of the value before. A file is read for some time, in which others change. */
 const changed = (change, before) => (typeof change === "function" ? change(before) : change);
 
-/** The members of an object: those that are required, and the others in a part to open. */
+/**
+ * The members of an object: those that are required or set at first, and the others in a part to
+ * open. A field stays in its part while one types.
+ */
 function ObjectFields({ found, root, value, change, path, label }) {
   const required = new Set(found.required ?? []);
+  const isFirst = (name) => required.has(name) || value?.[name] !== undefined;
+  const [first] = useState(() => new Set(Object.keys(found.properties).filter(isFirst)));
   const set = (name) => (member) => change((before) => {
     const next = { ...before, [name]: changed(member, before?.[name]) };
     if (next[name] === undefined) delete next[name];
@@ -118,11 +124,11 @@ function ObjectFields({ found, root, value, change, path, label }) {
   const field = ([name, schema]) => html`<${Fields} key=${name} schema=${schema} root=${root} value=${value?.[name]} change=${set(name)}
     path=${`${path}/${name}`} label=${name} isRequired=${path === "" && required.has(name)} />`;
   const members = Object.entries(found.properties);
-  const others = members.filter(([name]) => !required.has(name));
+  const others = members.filter(([name]) => !first.has(name));
   return html`<fieldset>
     <legend><${Text} of=${label ?? say.body} /></legend>
     ${members.length === 0 && html`<p>${say.noMembers}</p>`}
-    ${members.filter(([name]) => required.has(name)).map(field)}
+    ${members.filter(([name]) => first.has(name)).map(field)}
     ${others.length > 0 && html`<details><summary>${say.others(others.length)}</summary>${others.map(field)}</details>`}
   </fieldset>`;
 }

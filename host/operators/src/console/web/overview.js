@@ -11,6 +11,7 @@ const say = words.overview;
 
 /** The most entries that a number counts. More are shown as that many or more. */
 const MOST = 200;
+const MOST_JOBS = 2000;
 const HOUR = 3_600_000;
 
 /** Time before its end from which a key is shown. */
@@ -31,29 +32,30 @@ async function metrics() {
 /** Everything that the screen shows. Each part is its own request, so that one that fails leaves the others. */
 async function load() {
   const since = new Date(Date.now() - HOUR).toISOString();
+  const soon = new Date(Date.now() + SOON).toISOString();
   const list = (path, query) => call("GET", withQuery(path, { limit: MOST, ...query }));
   const parts = {
     measured: metrics(),
     samples: call("GET", "/admin/samples"),
-    calls: list("/admin/calls", { since }),
+    calls: list("/admin/calls", { since, failed: "true" }),
     gateways: list("/admin/gateways"),
     overdue: list("/admin/integrations", { overdue: "true" }),
     expired: list("/admin/integrations", { status: "expired" }),
     waiting: all("/admin/jobs?status=pending", "jobs"),
-    unsent: all("/admin/webhooks?status=pending", "webhooks"),
+    unsent: list("/admin/webhooks", { failing: "true" }),
     failed: list("/admin/webhooks", { status: "failed" }),
     triggers: Promise.all(UNWELL.map((status) => list("/admin/triggers", { status }))),
     here: call("GET", "/connectors"),
     service: list("/admin/connectors"),
-    keys: all("/admin/keys?status=valid", "keys"),
+    keys: list("/admin/keys", { status: "valid", expires_before: soon }),
   };
   const settled = await Promise.allSettled(Object.values(parts));
   const refused = settled.find((one) => one.status === "rejected");
   const values = settled.map((one) => one.value);
-  return { since, at: new Date(), problem: refused?.reason.problem, ...Object.fromEntries(Object.keys(parts).map((name, at) => [name, values[at]])) };
+  return { since, soon, at: new Date(), problem: refused?.reason.problem, ...Object.fromEntries(Object.keys(parts).map((name, at) => [name, values[at]])) };
 }
 
-const many = (list) => (list.length >= MOST ? words.orMore(MOST) : String(list.length));
+const many = (list, most = MOST) => (list.length >= most ? words.orMore(most) : String(list.length));
 const toneOf = (list) => (list.length ? "bad" : "good");
 
 /** The screen. */
@@ -91,13 +93,10 @@ const Card = ({ name, value, tone, href, note }) => html`<li class="card ${tone}
 </li>`;
 
 /** The numbers. Those whose part was refused are left out. */
-function cardsOf({ measured, samples, calls, gateways, overdue, expired, waiting, unsent, failed, triggers, here, service, keys, since }) {
+function cardsOf({ measured, samples, calls, gateways, overdue, expired, waiting, unsent, failed, triggers, here, service, keys, since, soon }) {
   const cards = [];
   const add = (name, list, href, value, note, tone = toneOf(list)) => cards.push({ name, value, href, note, tone });
-  if (calls) {
-    const failures = calls.calls.filter((one) => one.problem);
-    add(say.failed, failures, to(["calls"], { since }), many(failures), say.lastHour);
-  }
+  if (calls) add(say.failed, calls.calls, to(["calls"], { since, failed: "true" }), many(calls.calls), say.lastHour);
   if (samples) cards.push(answersOf(samples.samples, since));
   if (measured) {
     const [held, limit] = [sum(measured, "gateway_memory_held_bytes"), sum(measured, "gateway_memory_limit_bytes")];
@@ -120,17 +119,16 @@ function cardsOf({ measured, samples, calls, gateways, overdue, expired, waiting
   if (triggers) cards.push(triggersOf(triggers, measured));
   if (waiting) {
     const oldest = waiting.at(-1);
-    add(say.jobs, [], to(["jobs"], { status: "pending" }), waiting.length, oldest ? html`${say.oldest} <${Time} at=${oldest.created_at} />` : say.noJobs, "plain");
+    add(say.jobs, [], to(["jobs"], { status: "pending" }), many(waiting, MOST_JOBS), oldest ? html`${say.oldest} <${Time} at=${oldest.created_at} />` : say.noJobs, "plain");
   }
   if (unsent) {
-    const failing = unsent.filter((one) => one.attempts.length);
-    const next = failing.map((one) => one.next_attempt_at).filter(Boolean).sort()[0];
-    add(say.failing, failing, to(["webhooks"], { status: "pending" }), failing.length, next ? html`${say.failingNext} <${Time} at=${next} />` : say.failingHint);
+    const next = unsent.webhooks.map((one) => one.next_attempt_at).filter(Boolean).sort()[0];
+    add(say.failing, unsent.webhooks, to(["webhooks"], { failing: "true" }), many(unsent.webhooks), next ? html`${say.failingNext} <${Time} at=${next} />` : say.failingHint);
   }
   if (failed) add(say.webhooks, failed.webhooks, to(["webhooks"], { status: "failed" }), many(failed.webhooks), say.webhooksHint);
   if (keys) {
-    const soon = keys.filter((key) => key.expires_at && new Date(key.expires_at) - Date.now() < SOON);
-    add(say.keys, soon, to(["keys"], { status: "valid", sort: words.keys.expires }), soon.length, soon.length ? html`<${Text} of=${soon.map((key) => key.name).join(", ")} />` : say.noKeys);
+    const names = keys.keys.map((key) => key.name).join(", ");
+    add(say.keys, keys.keys, to(["keys"], { status: "valid", expires_before: soon }), many(keys.keys), names ? html`<${Text} of=${names} />` : say.noKeys);
   }
   return cards;
 }
@@ -145,7 +143,7 @@ function answersOf(samples, since) {
   const [answers, faults] = [total("answers"), total("faults")];
   const share = answers ? (faults / answers) * 100 : 0;
   const note = say.faults(faults, words.number(share));
-  return { name: say.answers, value: words.number(answers), tone: share >= 1 ? "bad" : "plain", href: to(["calls"], { since }), note };
+  return { name: say.answers, value: words.number(answers), tone: share >= 1 ? "bad" : "plain", href: to(["calls"], { since, failed: "true" }), note };
 }
 
 /** Triggers that are not well, and the renewals of their subscriptions. */
@@ -154,10 +152,11 @@ function triggersOf(lists, measured) {
   const total = counts.reduce((sum, count) => sum + count, 0);
   const worst = UNWELL.find((_, number) => counts[number]);
   const renewals = measured && say.subscriptions(sum(measured, "gateway_subscription_renewals_total"), sum(measured, "gateway_subscription_renewals_total", ({ outcome }) => outcome === "failed"));
-  const states = UNWELL.filter((_, number) => counts[number]).map((status) => `${counts[UNWELL.indexOf(status)]} ${status}`).join(", ");
+  const states = UNWELL.filter((_, number) => counts[number]);
+  const link = (status) => html`<a href=${to(["triggers"], { status })}>${counts[UNWELL.indexOf(status)]} ${status}</a> `;
   return {
     name: say.triggers, value: counts.some((count) => count >= MOST) ? words.orMore(total) : String(total), tone: total ? "bad" : "good",
-    href: to(["triggers"], { status: worst }), note: html`${states || say.allTriggers} ${renewals}`,
+    href: to(["triggers"], { status: worst }), note: html`${states.length ? states.map(link) : say.allTriggers} ${renewals}`,
   };
 }
 
@@ -165,7 +164,6 @@ function triggersOf(lists, measured) {
 function Reasons({ data }) {
   const counts = new Map();
   for (const one of data.calls?.calls ?? []) {
-    if (!one.problem) continue;
     const key = JSON.stringify([one.problem, one.owner, one.connector]);
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }

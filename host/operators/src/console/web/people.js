@@ -38,6 +38,9 @@ function merged(lists, idOf, timeOf) {
   return [...byId.values()].sort((one, other) => timeOf(other).localeCompare(timeOf(one))).slice(0, SHOWN);
 }
 
+/** Callers choose the ids of requests, so that several calls may have the same one. */
+const idOfCall = (one) => `${one.at} ${one.request_id}`;
+
 /** Everything about the people who go by a name: that of a user, of an account, or what the service knows the account by. */
 async function load(name, signal) {
   const list = (path, member) => async (query) => (await call("GET", withQuery(path, { limit: SHOWN, ...query }), { signal }))[member];
@@ -50,9 +53,11 @@ async function load(name, signal) {
   const users = [...new Map(accounts.filter((one) => one.subject).map(({ tenant, subject }) => [JSON.stringify([tenant, subject]), { tenant, subject }])).values()];
   const shown = users.length > MOST_USERS ? [] : users;
   const asked = [{ subject: name }, ...shown];
-  const [links, calls, jobs, triggers, keys] = await Promise.all([
+  const callers = [{ account: name }, ...asked];
+  const [links, failures, calls, jobs, triggers, keys] = await Promise.all([
     Promise.all(asked.map(linksOf)),
-    Promise.all([callsOf({ account: name }), ...asked.map(callsOf)]),
+    Promise.all(callers.map((one) => callsOf({ ...one, failed: "true" }))),
+    Promise.all(callers.map(callsOf)),
     Promise.all(asked.map(jobsOf)),
     Promise.all([triggersOf({ user_identifier: name }), ...asked.map(triggersOf)]),
     Promise.all(asked.map(keysOf)),
@@ -60,7 +65,8 @@ async function load(name, signal) {
   return {
     accounts, users,
     links: merged(links, (one) => one.id, (one) => one.expires_at),
-    calls: merged(calls, (one) => `${one.at} ${one.request_id}`, (one) => one.at),
+    failures: merged(failures, idOfCall, (one) => one.at),
+    calls: merged(calls, idOfCall, (one) => one.at).filter((one) => !one.problem),
     jobs: merged(jobs, (one) => one.job_id, (one) => one.created_at),
     triggers: merged(triggers, (one) => one.id, (one) => one.created_at),
     keys: merged(keys, (one) => one.id, (one) => one.created_at),
@@ -80,8 +86,8 @@ export function Person({ id: name }) {
       <${Users} users=${data.users} name=${name} />
       <${Entries} title=${words.integrations.title} caption=${say.accounts} rows=${data.accounts} columns=${accountColumns} none=${say.noAccounts} />
       <${Entries} title=${say.links} caption=${say.linksCaption} rows=${data.links} columns=${linkColumns} none=${say.noLinks} />
-      <${Entries} title=${say.failed} caption=${say.failedCaption} rows=${data.calls.filter((one) => one.problem)} columns=${callColumns} none=${say.noFailures} />
-      <${Entries} title=${say.others} caption=${say.othersCaption} rows=${data.calls.filter((one) => !one.problem)} columns=${callColumns} none=${say.noOthers} />
+      <${Entries} title=${say.failed} caption=${say.failedCaption} rows=${data.failures} columns=${callColumns} none=${say.noFailures} />
+      <${Entries} title=${say.others} caption=${say.othersCaption} rows=${data.calls} columns=${callColumns} none=${say.noOthers} />
       <${Entries} title=${words.jobs.title} caption=${say.jobs} rows=${data.jobs} columns=${jobColumns} none=${say.noJobs} />
       <${Entries} title=${words.triggers.title} caption=${say.triggers} rows=${data.triggers} columns=${triggerColumns} none=${say.noTriggers} />
       <${Entries} title=${words.keys.title} caption=${say.keys} rows=${data.keys} columns=${keyColumns} none=${say.noKeys} />
@@ -105,14 +111,14 @@ function Users({ users, name }) {
 }
 
 /** What is wrong, each with its reason, who can act, and a link to where one does. */
-function findings({ accounts, calls, jobs, triggers, keys }) {
+function findings({ accounts, failures, jobs, triggers, keys }) {
   const found = accounts.filter((one) => one.status !== "active" || one.overdue).map((one) => ({
     state: one.status === "active" ? words.integrations.overdue : one.status,
     what: one.status === "active" ? say.renewalFails(text(one.user_identifier), text(one.connector)) : say.mustConnect(text(one.user_identifier), text(one.connector)),
     why: one.last_error ?? one.reason, href: to(["integrations", one.id]), label: say.toAccount,
   }));
   const reasons = new Map();
-  for (const one of calls.filter((one) => one.problem)) {
+  for (const one of failures) {
     const key = JSON.stringify([one.problem, one.owner, one.connector, one.operation]);
     const known = reasons.get(key);
     reasons.set(key, { last: known?.last ?? one, count: (known?.count ?? 0) + 1 });

@@ -1,11 +1,11 @@
 // Tries an operation: a form from its schema, a warning by its effect, the answer, and the same call for programs and agents.
 
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { call, headerText, send, useDocument, useLoad, withQuery } from "./api.js";
 import { curl, javascript, python, toolCall } from "./commands.js";
 import { ChangeButton } from "./dialog.js";
 import { Fields, resolved } from "./form.js";
-import { announce, Code, Facts, html, IdLink, Problem, Section, State, Status, Text, text, Title } from "./parts.js";
+import { announce, Code, Facts, html, IdLink, Problem, Section, State, Status, Table, Text, text, Title } from "./parts.js";
 import { go, to } from "./route.js";
 import { words } from "./words.js";
 
@@ -13,6 +13,15 @@ const say = words.try;
 
 /** The longest text of an answer that is shown. */
 const SHOWN = 200_000;
+
+/** The longest value of a member that is shown. */
+const VALUE = 80;
+
+/** The levels of members below the answer that are described. */
+const LEVELS = 3;
+
+/** The most members that are shown at once. More of them are in a part to open. */
+const MEMBERS = 60;
 
 /** The screen: the choice of an operation, and the operation. */
 export function Try({ connector, operation, session }) {
@@ -39,7 +48,7 @@ export function Try({ connector, operation, session }) {
 /** The entry of an operation in the API's description, and the accounts of the operator's key. */
 async function load(connector, operation) {
   const [document, accounts] = await Promise.all([
-    call("GET", `/openapi.json?connector=${encodeURIComponent(connector.connector)}`),
+    call("GET", withQuery("/openapi.json", { connector: connector.connector, answers: "typed" })),
     connector.auth_type === "none"
       ? { integrations: [] }
       : call("GET", withQuery("/integrations", { connector: connector.connector, limit: 200 })).catch(() => ({ integrations: [] })),
@@ -95,7 +104,7 @@ function Call({ connector, operation, session, reload, document, accounts, entry
               what=${html`<p>${say.effects[effect]}</p><p>${say.really(`${id}/${operation}`, account)}</p>`} change=${run} isAudited=${false} />`}
       </p>
     </form>
-    <${Answer} of=${answer} />
+    <${Answer} of=${answer} schema=${entry.responses?.["200"]?.content["application/json"]?.schema} root=${document} />
     <${Same} ...${{ session, id, operation, body, headers, account }} />
   `;
 }
@@ -124,7 +133,7 @@ async function answerOf(connector, operation, body, headers) {
   const blob = await answer.blob();
   const type = answer.headers.get("content-type") ?? "";
   const isText = /json|text|xml/.test(type);
-  return { status: answer.status, ms, type, headers: [...answer.headers], blob, shown: isText ? await blob.text() : null };
+  return { status: answer.status, ms, type, headers: [...answer.headers], blob, ...(isText && readable(await blob.text())) };
 }
 
 function Accounts({ id, accounts, account, setAccount, reload }) {
@@ -149,7 +158,7 @@ function Accounts({ id, accounts, account, setAccount, reload }) {
   </div>`;
 }
 
-function Answer({ of }) {
+function Answer({ of, schema, root }) {
   if (!of) return null;
   if (of.problem) return html`<${Problem} of=${of.problem} />`;
   const id = of.headers.find(([name]) => name === "x-request-id")?.[1];
@@ -165,22 +174,88 @@ function Answer({ of }) {
       [words.requestId, of.status < 400 ? text(id) : html`<${IdLink} kind="calls" id=${id} />`],
       [say.size, words.bytes(of.blob.size)],
     ]} />
-    ${of.shown === null
+    ${of.shown === undefined
       ? html`<p>${say.file(text(of.type))} <button type="button" onClick=${save}>${say.save}</button></p>`
-      : html`<${Code} label=${say.body}>${pretty(of.shown)}<//>`}
+      : html`<${Code} label=${say.body}>${of.shown}<//>`}
+    ${of.status < 300 && html`<${Members} value=${of.value} schema=${schema} root=${root} />`}
     <details><summary>${say.headers}</summary><${Facts} of=${of.headers.map(([name, value]) => [name, html`<${Text} of=${value} />`])} /></details>
   <//>`;
 }
 
-/** The beginning of an answer, with line breaks if it is JSON whose numbers keep all digits. */
-function pretty(answer) {
-  const shown = answer.length > SHOWN ? `${answer.slice(0, SHOWN)}\n${say.cut}` : answer;
-  try {
-    const value = JSON.parse(shown);
-    return JSON.stringify(value) === shown.trim() ? JSON.stringify(value, null, 2) : shown;
-  } catch {
-    return shown;
+/** The members of an answer that its schema describes. */
+function Members({ value, schema, root }) {
+  const members = useMemo(() => membersOf(value, schema, root), [value]);
+  if (!members.length) return null;
+  return html`<details open=${members.length <= MEMBERS}>
+    <summary>${say.members(members.length)}</summary>
+    <${Table} caption=${say.membersCaption} rows=${members} columns=${[
+      [say.member, (one) => html`<${Text} of=${one.path} />`],
+      [say.type, (one) => text(say.types(one.type))],
+      [say.value, (one) => html`<${Text} of=${one.value} />`],
+      [say.description, (one) => html`<${Text} of=${one.description} />`],
+    ]} />
+  </details>`;
+}
+
+/**
+ * The members of a value that its schema describes, with their paths. The first entry of a list
+ * stands for all of them.
+ */
+function membersOf(value, schema, root, path = []) {
+  const found = resolved(schema, root);
+  const alternatives = found.anyOf ?? found.oneOf;
+  if (alternatives) {
+    // The alternative that describes most of the value is the one that it has.
+    const described = alternatives.map((one) => membersOf(value, one, root, path));
+    return described.reduce((most, one) => (one.length > most.length ? one : most), []);
   }
+  if (Array.isArray(value)) return membersOf(value[0], found.items, root, path);
+  if (path.length === LEVELS || value === null || typeof value !== "object") return [];
+  const there = Object.entries(found.properties ?? {}).filter(([name]) => Object.hasOwn(value, name));
+  return there.flatMap(([name, member]) => {
+    const { type, description } = resolved(member, root);
+    const names = [...path, name];
+    const row = { path: names.join("."), type, description, value: shortened(text(value[name])) };
+    return [row, ...membersOf(value[name], member, root, names)];
+  });
+}
+
+const shortened = (value) => (value.length > VALUE ? `${value.slice(0, VALUE)}…` : value);
+
+/** The beginning of an answer as it is shown, and the value of the answer if it is JSON. */
+function readable(answer) {
+  const beginning = answer.slice(0, SHOWN);
+  const end = answer.length > SHOWN ? `\n${say.cut}` : "";
+  try {
+    return { value: JSON.parse(answer, withDigits), shown: indented(beginning) + end };
+  } catch {
+    return { shown: beginning + end };
+  }
+}
+
+/** A number that would lose digits is its text, in browsers that tell it. */
+const withDigits = (_, value, { source } = {}) => (typeof value === "number" && source && source !== String(value) ? source : value);
+
+/** The parts of JSON that stay, go or break a line: strings, blanks, what is empty, and signs. */
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$)|\s+|\[\s*\]|\{\s*\}|[[\]{},:]/g;
+
+/**
+ * JSON, or its beginning, with line breaks. It is not made from the value, so that long numbers
+ * keep their digits.
+ */
+function indented(json) {
+  let depth = 0;
+  const line = (by) => {
+    depth += by;
+    return `\n${"  ".repeat(depth)}`;
+  };
+  return json.replace(TOKENS, (token) => {
+    if (token === "{" || token === "[") return token + line(1);
+    if (token === "}" || token === "]") return line(-1) + token;
+    if (token === ",") return token + line(0);
+    if (token === ":") return ": ";
+    return token[0] === '"' ? token : token.replace(/\s+/g, "");
+  });
 }
 
 function Same({ session, id, operation, body, headers, account }) {
