@@ -8,7 +8,7 @@ import { nothingSeen, OPTIONS, person, settled, signIn } from "./console_person.
 import { take } from "./pictures.mjs";
 
 const [executablePath, address, key, screensText, folder] = process.argv.slice(2);
-const seen = nothingSeen();
+const seen = { ...nothingSeen(), screens: {} };
 const browser = await chromium.launch({ executablePath, args: OPTIONS });
 const page = await person(browser, address, seen);
 await page.setViewportSize({ width: 1120, height: 760 });
@@ -27,7 +27,7 @@ for (const [name, { place, url, press, text }] of Object.entries(JSON.parse(scre
     document.activeElement?.blur();
     scrollTo(0, 0);
   });
-  await take(page, `${folder}/${name}.webp`);
+  seen.screens[name] = await take(page, `${folder}/${name}.webp`);
 }
 
 await browser.close();

@@ -60,7 +60,8 @@ fn each_page_sets_the_key_before_a_command_uses_it() {
 const MAX_PICTURE: usize = 60_000;
 
 /// Browser tests take the pictures that `tests/browser/pictures.json` names, of the screens that
-/// are there. `UPDATE_PICTURES=1 make test-browser` writes them.
+/// are there, and compare the screens with digests in this file. `UPDATE_PICTURES=1 make
+/// test-browser` writes both.
 #[test]
 fn each_picture_of_the_pages_is_small_and_shows_a_screen() {
     let root = root();
@@ -83,6 +84,7 @@ fn each_picture_of_the_pages_is_small_and_shows_a_screen() {
     assert_eq!((&shown, &files), (&pictures().into_iter().map(|(name, _)| name).collect(), &shown));
     let console = fs::read_to_string(root.join("host/operators/src/console/web/app.js")).unwrap();
     for (name, screen) in pictures() {
+        assert!(screen["digest"].is_string(), "{name} has no digest: run `UPDATE_PICTURES=1 make test-browser`");
         if let Some(place) = screen["place"].as_str() {
             let first = place.split('/').next().unwrap();
             assert!(console.contains(&format!("\n  {first}: [")), "{name} shows the screen {first}");

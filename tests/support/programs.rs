@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::{Map, Value};
+use parking_lot::Mutex;
+use serde_json::{Map, Value, json};
 
 use crate::{module, process};
 
@@ -99,24 +100,63 @@ pub fn browser() -> String {
     path.to_str().unwrap().to_owned()
 }
 
+/// The list of the pictures of the pages.
+const PICTURES: &str = "tests/browser/pictures.json";
+
 /// The pictures of the pages by their names: the screens that they show, or the programs that take
 /// them.
 ///
 /// # Panics
 /// When their list cannot be read.
 pub fn pictures() -> Map<String, Value> {
-    let text = fs::read_to_string(module::root().join("tests/browser/pictures.json")).unwrap();
+    let text = fs::read_to_string(module::root().join(PICTURES)).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
 /// The folder into which a browser test writes pictures: that of the pages if the environment has
 /// `UPDATE_PICTURES`.
 pub fn pictures_folder() -> PathBuf {
-    let folder = match std::env::var_os("UPDATE_PICTURES") {
-        Some(_) => "host/docs/pictures",
-        None => "target/pictures",
-    };
+    let folder = if takes_pictures() { "host/docs/pictures" } else { "target/pictures" };
     module::root().canonicalize().unwrap().join(folder)
+}
+
+/// Compares the outlines of screens, by the names of their pictures, with the digests in the list
+/// of pictures. If the environment has `UPDATE_PICTURES`, it writes the digests instead.
+///
+/// # Panics
+/// When a screen has another outline than at the time of its picture.
+#[track_caller]
+pub fn check_pictures(outlines: &Map<String, Value>) {
+    // Tests that run together write the same list.
+    static WRITING: Mutex<()> = Mutex::new(());
+    let _turn = WRITING.lock();
+    let folder = module::root().join("target/pictures");
+    fs::create_dir_all(&folder).unwrap();
+    let mut pictures = pictures();
+    let mut old = Vec::new();
+    for (name, outline) in outlines {
+        let outline = outline.as_str().unwrap();
+        fs::write(folder.join(name).with_extension("txt"), outline).unwrap();
+        let digest = json!(module::digest(outline.as_bytes()));
+        if pictures[name]["digest"] != digest {
+            pictures[name]["digest"] = digest;
+            old.push(name);
+        }
+    }
+    if takes_pictures() {
+        let text = serde_json::to_string_pretty(&pictures).unwrap() + "\n";
+        return fs::write(module::root().join(PICTURES), text).unwrap();
+    }
+    assert!(
+        old.is_empty(),
+        "{old:?} show screens that have changed: run `UPDATE_PICTURES=1 make test-browser`. The outlines of the \
+         screens are in target/pictures"
+    );
+}
+
+/// Returns `true` if browser tests take the pictures of the pages again.
+fn takes_pictures() -> bool {
+    std::env::var_os("UPDATE_PICTURES").is_some()
 }
 
 /// A folder below `target` that a make target makes.

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use support::programs::{Programs, browser, pictures, pictures_folder};
+use support::programs::{Programs, browser, check_pictures, pictures, pictures_folder};
 use support::setup::KEY;
 use support::webhooks::make_secret;
 use support::{Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream, wait_for};
@@ -116,6 +116,10 @@ fn fail(gateway: &Gateway, service: &Upstream) -> (String, String) {
     wait_for("the records of the calls", || {
         (operator.get("/admin/calls").ok()["calls"].as_array().unwrap().len() >= 3).then_some(())
     });
+    wait_for("the webhook to fail", || {
+        let failing = operator.get("/admin/webhooks?failing=true").ok();
+        (failing["webhooks"] != json!([])).then_some(())
+    });
     let connectors = json!(["workspace_mail", "team_chat", "code_hosting"]);
     let link = eve.post("/connect-links", json!({"connectors": connectors})).json();
     (failed.header("x-request-id").to_owned(), link["url"].as_str().unwrap().to_owned())
@@ -143,4 +147,5 @@ fn each_screen_of_the_pages_has_a_picture() {
     ] {
         assert!(seen["pages"][screen].as_str().unwrap().contains(text), "`{text}` on {screen}: {seen:#}");
     }
+    check_pictures(seen["screens"].as_object().unwrap());
 }
