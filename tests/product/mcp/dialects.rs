@@ -138,6 +138,8 @@ const RULES: &[Rule] = &[
         holds: Part::Schema(|schema| ["default", "minLength", "maxLength"].iter().all(|key| schema.get(key).is_none())),
         broken: || with_argument(json!({"type": "integer", "default": 1})),
     },
+    // Gemini takes it in `parametersJsonSchema` and not in `parameters`. Clients that write the
+    // latter remove it, since most servers send it.
     Rule {
         of: "OpenAI with `strict`",
         says: "`additionalProperties` is nothing but `false`",
