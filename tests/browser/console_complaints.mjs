@@ -1,17 +1,15 @@
 // Walks from the start page of the console to the reason of each complaint, by the keyboard, and counts the clicks. Looks at every page in
 // light and dark, and on a narrow screen.
 //
-// The arguments are the browser, the gateway's address, a key of the scope `admin`, the ways as JSON, and the folder for pictures. The
-// program prints what it saw as JSON.
+// The arguments are the browser, the gateway's address, a key of the scope `admin`, and the ways as JSON. The program prints what it saw as
+// JSON.
 
-import { mkdirSync } from "node:fs";
 import { chromium } from "playwright-core";
 import { check, nothingSeen, OPTIONS, person, settled, signIn } from "./console_person.mjs";
 import { tabTo } from "./looks.mjs";
 
-const [executablePath, address, key, waysText, pictures] = process.argv.slice(2);
+const [executablePath, address, key, waysText] = process.argv.slice(2);
 const seen = { ...nothingSeen(), ways: {}, found: {}, refreshes: [] };
-mkdirSync(pictures, { recursive: true });
 const browser = await chromium.launch({ executablePath, args: OPTIONS });
 const page = await person(browser, address, seen);
 const look = (name) => check(page, name, seen);
@@ -49,7 +47,6 @@ for (const { name, steps, reason } of JSON.parse(waysText)) {
   }
   await page.locator("main", { hasText: reason }).waitFor().catch(() => null);
   await look(name);
-  await page.screenshot({ path: `${pictures}/${name.replaceAll(" ", "-")}.png`, fullPage: true });
   seen.ways[name] = clicks;
 }
 

@@ -31,10 +31,11 @@ export async function person(browser, origin, seen, others = []) {
 /** Waits until the page has no request of the console in progress. */
 export const settled = (page) => page.waitForFunction(() => !document.querySelector('[aria-busy="true"], [aria-disabled="true"]'));
 
-/** Notes the text and the place of a page, and looks for faults in all of its looks. */
+/** Notes the text, the picture and the place of a page, and looks for faults in all of its looks. */
 export async function check(page, name, seen) {
   await settled(page);
   seen.pages[name] = await page.innerText("main");
+  await page.screenshot({ path: `screens/${name.replaceAll(/\W+/g, "-")}.png`, fullPage: true });
   const place = await page.evaluate(() => location.hash.replace(/^#\/?/, "").split("?")[0].split("/"));
   seen.places.push(place.length > 1 ? `one of ${place[0]}` : place[0]);
   // Texts of others are text nodes. An element of theirs would be one that the console never makes.

@@ -27,8 +27,8 @@ export async function take(page, path, part = page.locator("body")) {
 /**
  * Runs in the browser. The outline has a line for each visible text, and one for each kind of element in another one. It must be the same in
  * each run and on each machine. So a word with a digit is `#`, since it can be a number, a time, an id or an address. Lines are sorted and
- * unique, since the entries of a list can have another order or number. Texts of others are left out, and so are times, drawings, choices,
- * messages for screen readers, and editors, which draw no more lines than fit on the screen.
+ * unique, since the entries of a list can have another order or number. Texts of others are left out, and so are times, charts, drawings,
+ * choices, messages for screen readers, and editors, which draw no more lines than fit on the screen.
  */
 function outline(part) {
   const lines = new Set();
@@ -39,7 +39,7 @@ function outline(part) {
       if (node.nodeType === Node.TEXT_NODE && masked(node.data)) lines.add(`${element.localName}: ${masked(node.data)}`);
       if (node.nodeType !== Node.ELEMENT_NODE || !isVisible(node)) continue;
       lines.add(`${element.localName} > ${node.localName}`);
-      if (!node.matches("bdi, time, svg, select, [role=status], [contenteditable]")) add(node);
+      if (!node.matches("bdi, time, figure, svg, select, [role=status], [contenteditable]")) add(node);
     }
   };
   add(part);

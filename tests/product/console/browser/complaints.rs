@@ -108,7 +108,7 @@ fn an_operator_gets_from_each_complaint_to_its_reason_in_three_clicks() {
     programs.copy(&["console_complaints.mjs", "console_person.mjs", "looks.mjs"]);
     let mut visit = Command::new("node");
     visit.args(["console_complaints.mjs", &browser(), &world.gateway.address(), KEY, &ways.to_string()]);
-    let seen = programs.run(visit.arg(module::root().join("target/console")));
+    let seen = programs.run(&mut visit);
     let seen: Value = serde_json::from_str(&seen).unwrap();
     console::assert_no_fault(&seen);
     for way in ways.as_array().unwrap() {
