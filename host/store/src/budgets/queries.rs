@@ -116,10 +116,12 @@ fn exchange(connection: &mut dyn Connection, gateway: &str, reports: &[ShareRepo
         // Units that the others took for gone do not come back.
         now.units = now.units.min(before.as_ref().map_or(0, |row| row.units));
         // A call waits since its first report said so. With a report that comes late, it would seem to
-        // have waited for less.
+        // have waited for less. If it seems so by more, the clock of the database was set forward.
         let known_since = before.as_ref().and_then(|row| row.waiting_since_ms).filter(|_| report.is_known);
-        now.waiting_since_ms =
-            now.waiting_since_ms.map(|since| known_since.map_or(since, |known_since| known_since.min(since)));
+        now.waiting_since_ms = now.waiting_since_ms.map(|since| match known_since {
+            Some(known_since) if since.saturating_sub(known_since) <= millis(STUCK) => known_since.min(since),
+            _ => since,
+        });
         let share = match report.budget.is_queue() {
             true => share_of_queue(&now, &rows, now_ms),
             false => share(now.clone(), rows, now_ms),

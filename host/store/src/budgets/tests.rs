@@ -16,6 +16,7 @@ on_every_database!(
     tenants_of_all_gateways_share_a_contended_budget,
     a_queue_is_for_the_gateway_whose_call_has_waited_for_longest,
     a_call_in_a_queue_waits_since_its_first_report,
+    a_call_in_a_queue_keeps_its_place_when_the_clock_is_set_forward,
 );
 
 fn budget() -> Budget {
@@ -151,6 +152,18 @@ async fn a_call_in_a_queue_waits_since_its_first_report(site: Site) {
     // The next call of the gateway has waited for less.
     exchange(store, "b", 3, asks(0, Some(5))).await;
     assert_eq!(exchange(store, "c", 3, asks(0, Some(9))).await.units, 1);
+}
+
+async fn a_call_in_a_queue_keeps_its_place_when_the_clock_is_set_forward(site: Site) {
+    let store = &site.store;
+    exchange(store, "a", 1, asks(0, Some(0))).await;
+    // The clock was set forward by twenty minutes after this report.
+    exchange(store, "b", 1, asks(0, Some(1200))).await;
+    exchange(store, "c", 1, asks(0, Some(9))).await;
+    exchange(store, "b", 2, ShareReport { is_known: true, ..asks(0, Some(5)) }).await;
+    exchange(store, "a", 2, asks(0, None)).await;
+    assert_eq!(exchange(store, "b", 3, ShareReport { is_known: true, ..asks(0, Some(5)) }).await.units, 0);
+    assert_eq!(exchange(store, "c", 2, ShareReport { is_known: true, ..asks(0, Some(9)) }).await.units, 1);
 }
 
 async fn a_queue_is_for_the_gateway_whose_call_has_waited_for_longest(site: Site) {
