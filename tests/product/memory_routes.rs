@@ -31,7 +31,7 @@ const LOOKS: u32 = 40;
 /// The most looks until calls hold [`FULL_MB`]. A busy machine takes some time.
 const MOST_LOOKS: u32 = 1000;
 
-/// What the calls of a kind hold at least, if they hold what they send or get.
+/// The megabytes that calls hold at least, if their bytes have to be in memory.
 const FULL_MB: f64 = 24.0;
 
 /// What callers do on one route.

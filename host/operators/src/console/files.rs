@@ -215,8 +215,8 @@ mod tests {
         assert_eq!(imported, modules.chain([filters::FILE]).collect());
     }
 
-    /// The kinds of problems that no record of a call has: those of other routes, and of requests
-    /// whose caller is not known.
+    /// Problems that are in no record of a call. Routes without records answer with them, or the
+    /// caller is not known.
     const WITHOUT_RECORD: &str = "unauthenticated not-from-console tenant-token-required not-found method-not-allowed \
         issuer-unavailable unknown-integration not-renewable unknown-completion unknown-authorization \
         completion-of-other-subject too-many-links unknown-job unknown-key unknown-oauth-client unknown-call \

@@ -52,10 +52,13 @@ export function withQuery(path, query) {
   return given.length ? `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams(given)}` : path;
 }
 
-/** Every entry of a list with pages, up to 2,000. `name` is the member with the entries. */
+/** The most entries of a list with pages that are read. */
+export const MOST_ENTRIES = 2000;
+
+/** Every entry of a list with pages, up to `MOST_ENTRIES`. `name` is the member with the entries. */
 export async function all(path, name) {
   const entries = [];
-  for (let cursor; entries.length < 2000; ) {
+  for (let cursor; entries.length < MOST_ENTRIES; ) {
     const page = await call("GET", withQuery(path, { limit: 200, cursor }));
     entries.push(...page[name]);
     if (!page.next_cursor) break;

@@ -1,6 +1,6 @@
 // Is it well? Each answer leads to its list. The screen refreshes itself while it is seen.
 
-import { all, call, Refusal, send, useLoad, useTurns, withQuery } from "./api.js";
+import { all, call, MOST_ENTRIES, Refusal, send, useLoad, useTurns, withQuery } from "./api.js";
 import { LastHour } from "./charts.js";
 import { series, sum } from "./metrics.js";
 import { html, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
@@ -11,7 +11,6 @@ const say = words.overview;
 
 /** The most entries that a number counts. More are shown as that many or more. */
 const MOST = 200;
-const MOST_JOBS = 2000;
 const HOUR = 3_600_000;
 
 /** Time before its end from which a key is shown. */
@@ -119,7 +118,7 @@ function cardsOf({ measured, samples, calls, gateways, overdue, expired, waiting
   if (triggers) cards.push(triggersOf(triggers, measured));
   if (waiting) {
     const oldest = waiting.at(-1);
-    add(say.jobs, [], to(["jobs"], { status: "pending" }), many(waiting, MOST_JOBS), oldest ? html`${say.oldest} <${Time} at=${oldest.created_at} />` : say.noJobs, "plain");
+    add(say.jobs, [], to(["jobs"], { status: "pending" }), many(waiting, MOST_ENTRIES), oldest ? html`${say.oldest} <${Time} at=${oldest.created_at} />` : say.noJobs, "plain");
   }
   if (unsent) {
     const next = unsent.webhooks.map((one) => one.next_attempt_at).filter(Boolean).sort()[0];
