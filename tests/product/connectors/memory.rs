@@ -12,7 +12,7 @@ const LARGER: [(&str, u64); 7] = [
     ("office_sites", 2),
     ("preprint_archive", 2),
     ("workspace_docs", 3),
-    ("workspace_mail", 5),
+    ("workspace_mail", 6),
     ("workspace_user_management", 2),
 ];
 
