@@ -57,7 +57,7 @@ export interface GivenFile {
 }
 export function file(modifiers?: Modifiers): Field<GivenFile>;
 export function entries(
-  names: readonly (string | Record<string, readonly string[]>)[],
+  names: readonly (string | Record<string, readonly string[] | { one_of?: readonly string[]; doc?: string }>)[],
   modifiers?: Modifiers & Lists,
 ): Field<{ [name: string]: string[] }>;
 

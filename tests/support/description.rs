@@ -1,6 +1,6 @@
 //! The description of the API, `GET /openapi.json`.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Members that the gateway adds to operations.
 const OF_GATEWAY: [&str; 4] = ["response_fields", "response_filters", "waiting", "callback_urls"];
@@ -51,13 +51,6 @@ pub fn undescribed(document: &Value) -> Vec<String> {
     found
 }
 
-/// Returns `true` for a parameter of the service's query, which the member `query` describes.
-fn is_entry(schema: &Value) -> bool {
-    let types = schema["type"].as_array().map(Vec::as_slice).unwrap_or_default();
-    schema["enum"].is_array() && schema.get("type").is_none()
-        || ["boolean", "array"].iter().all(|name| types.contains(&json!(name)))
-}
-
 /// The schema that a schema of a document refers to, or the schema itself.
 fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     let referred = schema["$ref"].as_str().and_then(|name| document.pointer(name.strip_prefix('#')?));
@@ -68,10 +61,10 @@ fn find_undescribed(document: &Value, at: &str, schema: &Value, found: &mut Vec<
     let schema = resolved(document, schema);
     for (name, member) in schema["properties"].as_object().into_iter().flatten() {
         let place = format!("{at}/{name}");
-        let referred = resolved(document, member);
-        if OF_GATEWAY.contains(&name.as_str()) || is_entry(referred) {
+        if OF_GATEWAY.contains(&name.as_str()) {
             continue;
         }
+        let referred = resolved(document, member);
         let has_description = |schema: &Value| schema["description"].as_str().is_some_and(|text| !text.is_empty());
         if !has_description(member) && !has_description(referred) {
             found.push(place.clone());

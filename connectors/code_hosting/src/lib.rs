@@ -86,6 +86,38 @@ connector! {
     header "Accept" "application/vnd.github+json";
     header "X-GitHub-Api-Version" "{settings.api_version}";
 
+    entries {
+        /// owner, collaborator, organization_member, with commas between
+        affiliation,
+        /// login, * for any, none for no assignee
+        assignee,
+        /// branch that takes the changes
+        base,
+        /// time before which it was changed
+        before,
+        /// login of the author
+        creator,
+        /// asc or desc
+        direction,
+        /// branch with the changes, such as octocat:patch-1
+        head,
+        /// names; an issue must match all
+        labels,
+        /// login of a mentioned user
+        mentioned,
+        /// milestone number, * for any, none for no milestone
+        milestone,
+        /// number of the page
+        page,
+        /// items on a page, 1 to 100
+        per_page,
+        /// time since which it was changed, such as 2026-03-01T00:00:00Z
+        since,
+        /// open, closed or all
+        state,
+        /// all, public or private
+        visibility,
+    };
     fields repository {
         /// account owner
         owner: string(1..),
@@ -142,7 +174,12 @@ connector! {
         /// direction of the order
         direction?: string one_of ["asc", "desc"] default "desc" assumed,
         /// further upstream parameters; labels may be a list
-        filters?: entries[state, labels, assignee, creator, mentioned, milestone, type, since],
+        filters?: entries[
+            state, labels, assignee, creator, mentioned, milestone,
+            /// name of the type, * for any, none for no type
+            type,
+            since,
+        ],
     }
     example {
         owner: "octocat",
@@ -316,7 +353,14 @@ connector! {
     /// Usual `response_fields`: `full_name`, `description`, `html_url`, `pushed_at`.
     list_repositories: GET api "/user/repos" {
         /// GitHub's parameters; since and before are times such as 2026-03-01T00:00:00Z
-        query?: entries[visibility, affiliation, type, sort, direction, per_page, page, since, before],
+        query?: entries[
+            visibility, affiliation,
+            /// all, owner, public, private or member, without visibility and affiliation
+            type,
+            /// created, updated, pushed or full_name
+            sort,
+            direction, per_page, page, since, before,
+        ],
     }
     example { query: { sort: "pushed", per_page: 50 } }
     pages "" next page_number 1 into "/query/page";
@@ -349,7 +393,12 @@ connector! {
     list_pull_requests: GET api "/repos/{owner}/{repo}/pulls" {
         ..repository,
         /// GitHub's parameters; head is USER:BRANCH, base a branch
-        query?: entries[state, head, base, sort, direction, per_page, page],
+        query?: entries[
+            state, head, base,
+            /// created, updated, popularity or long-running
+            sort,
+            direction, per_page, page,
+        ],
     }
     example { owner: "octocat", repo: "hello-world", query: { state: "open" } }
     pages "" next page_number 1 into "/query/page";
@@ -371,6 +420,43 @@ connector! {
         path: string keeps_slashes,
         /// SHA, branch or tag; default the default branch
         ref?: string in query,
+    }
+    answer_schema {
+        anyOf: [
+            {
+                type: "object",
+                description: "A file.",
+                properties: {
+                    type: { type: "string" },
+                    name: { type: "string" },
+                    path: { type: "string" },
+                    sha: { type: "string" },
+                    size: { type: "integer" },
+                    encoding: { type: "string" },
+                    content: { type: "string" },
+                    url: { type: "string" },
+                    html_url: { type: ["string", "null"] },
+                    download_url: { type: ["string", "null"] },
+                },
+            },
+            {
+                type: "array",
+                description: "The entries of a folder.",
+                items: {
+                    type: "object",
+                    properties: {
+                        type: { type: "string", description: "`file`, `dir`, `symlink` or `submodule`" },
+                        name: { type: "string" },
+                        path: { type: "string" },
+                        sha: { type: "string" },
+                        size: { type: "integer" },
+                        url: { type: "string" },
+                        html_url: { type: ["string", "null"] },
+                        download_url: { type: ["string", "null"] },
+                    },
+                },
+            },
+        ],
     }
     example { owner: "octocat", repo: "hello-world", path: "docs/README.md" };
 

@@ -49,7 +49,14 @@ connector! {
     /// The HR system defines the parameters for pages and the answer.
     list_employees: GET api "{settings.employees_path}" {
         /// parameters of the HR system
-        query?: entries[page, per_page, search],
+        query?: entries[
+            /// number of the page
+            page,
+            /// items on a page
+            per_page,
+            /// words to find
+            search,
+        ],
     }
     example { query: { page: 1, per_page: 50 } };
 

@@ -163,6 +163,44 @@ connector! {
         /// fields of posts, such as created_at, public_metrics
         tweet_fields?: [string],
     }
+    answer_schema {
+        type: "object",
+        properties: {
+            data: {
+                anyOf: [
+                    {
+                        description: "The user, if the call gives `id` or `username`.",
+                        type: "object",
+                        properties: {
+                            id: { type: "string" },
+                            name: { type: "string" },
+                            username: { type: "string" },
+                            description: { type: "string" },
+                            created_at: { type: "string" },
+                            verified: { type: "boolean" },
+                            protected: { type: "boolean" },
+                            profile_image_url: { type: "string" },
+                            public_metrics: { type: "object" },
+                        },
+                    },
+                    {
+                        description: "The users, if the call gives `ids` or `usernames`.",
+                        type: "array",
+                        items: {
+                            type: "object",
+                            properties: {
+                                id: { type: "string" },
+                                name: { type: "string" },
+                                username: { type: "string" },
+                            },
+                        },
+                    },
+                ],
+            },
+            includes: { type: "object" },
+            errors: { type: "array", items: { type: "object" } },
+        },
+    }
     example { usernames: ["XDevelopers", "jack"], user_fields: ["created_at", "verified"] };
 
     /// Publish a post

@@ -5,11 +5,11 @@
 
 mod triggers;
 
-use connector_sdk::{Fault, connector};
+use connector_sdk::Fault;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-connector! {
+connector_microsoft::graph! {
     /// Calendars, events and free times of a Microsoft account.
     ///
     /// Entries of `query` and members of `body` have Microsoft's names. A list has a next page if
@@ -40,6 +40,10 @@ connector! {
         "lightBrown", "lightRed", "maxColor",
     ];
 
+    entries {
+        /// such as outlook.timezone="Europe/Berlin"
+        Prefer,
+    };
     fields list {
         /// OData parameters; $top limits a page, $select lists properties, $filter is an expression
         query?: entries[

@@ -12,9 +12,7 @@ mod target;
 mod triggers;
 mod upload;
 
-use connector_sdk::connector;
-
-connector! {
+connector_microsoft::graph! {
     /// Drives, files and folders of OneDrive and SharePoint, as the connected user sees them.
     ///
     /// Every item operation takes the id of the drive. The id of the user's own drive is in the
@@ -58,7 +56,10 @@ connector! {
     };
     fields conflicts {
         /// what happens if the name exists
-        query?: entries["@microsoft.graph.conflictBehavior" one_of ["fail", "replace", "rename"]],
+        query?: entries[
+            /// fails, replaces the other item, or renames the copy
+            "@microsoft.graph.conflictBehavior" one_of ["fail", "replace", "rename"],
+        ],
     };
 
     /// Copy a file item asynchronously with its children
@@ -142,7 +143,9 @@ connector! {
         ..item,
         /// OData parameters; token from the link of the previous answer
         query?: entries[
-            "$select", "$expand", "$filter", "$search", "$orderby", "$top", "$skip", "$count", "$skiptoken", token,
+            "$select", "$expand", "$filter", "$search", "$orderby", "$top", "$skip", "$count", "$skiptoken",
+            /// token of the previous answer, or latest to start now
+            token,
         ],
     }
     example { drive_id: "b!abc", item_id: "root", query: { token: "latest" } }
@@ -170,7 +173,10 @@ connector! {
     download_item: GET graph "/drives/{drive_id}/items/{item_id}/content" {
         ..item,
         /// format=pdf converts office files
-        query?: entries[format],
+        query?: entries[
+            /// form to convert the file to, such as pdf
+            format,
+        ],
     }
     answers file
     example { drive_id: "b!abc", item_id: "01ABC" };

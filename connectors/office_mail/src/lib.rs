@@ -7,9 +7,7 @@
 mod received;
 mod triggers;
 
-use connector_sdk::connector;
-
-connector! {
+connector_microsoft::graph! {
     /// Mail folders and messages of a Microsoft account.
     ///
     /// Entries of `query` and members of `body` and `message` have Microsoft's names. A list has a
@@ -35,6 +33,12 @@ connector! {
     unsubscribe: internal unsubscribe fn triggers::unsubscribe;
     read_messages: internal read fn triggers::read;
 
+    entries {
+        /// true includes hidden folders
+        includeHiddenFolders,
+        /// true includes hidden messages
+        includeHiddenMessages,
+    };
     fields folder {
         /// folder id or a well-known name such as inbox, drafts, sentitems, archive
         mail_folder_id: string,

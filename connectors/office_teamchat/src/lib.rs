@@ -7,9 +7,7 @@
 mod message;
 mod triggers;
 
-use connector_sdk::connector;
-
-connector! {
+connector_microsoft::graph! {
     /// Teams, channels, chats and messages of a Microsoft account.
     ///
     /// Entries of `query` have Microsoft's names. A list has a next page if its answer has

@@ -51,15 +51,20 @@ export const isFile = (field) => (field.item?.kind ?? field.kind) === "file";
 
 /**
  * An object with these names only, whose values are scalars or lists of scalars:
- * `entries(["page", { sort: ["asc", "desc"] }])`.
+ * `entries(["page", { sort: ["asc", "desc"], order: { one_of: ["name", "size"], doc: "key of the order" } }])`.
  */
 export function entries(names, modifiers = {}) {
-  const found = names.flatMap((name) =>
-    typeof name === "string" ? [{ name }] : Object.entries(name).map(([name, values]) => ({ name, values })),
-  );
+  const found = names.flatMap((name) => (typeof name === "string" ? [{ name }] : Object.entries(name).map(entry)));
   const twice = found.find(({ name }, index) => found.findIndex((known) => known.name === name) !== index);
   if (twice) throw new Mistake(`the entry \`${twice.name}\` is there twice`);
   return new Field("entries", modifiers, LISTS, { entries: found });
+}
+
+/** An entry with its values, or with an object of its values and its description. */
+function entry([name, declared]) {
+  if (Array.isArray(declared)) return { name, values: declared };
+  only(declared, ["one_of", "doc"], `the entry \`${name}\``);
+  return { name, values: declared.one_of, doc: declared.doc };
 }
 
 /** The fields of an object literal, in their order, with names and `optional`. */
@@ -157,7 +162,8 @@ function entrySchemas(field) {
     if (field.text) return { type: ["string", "null"] };
     return values ? { enum: [...values, null] } : { type: [...scalar, "array", "null"], items: { type: scalar } };
   };
-  const found = field.entries.map((entry) => [entry.name, schema(entry)]);
+  const described = ({ doc }) => (doc ? { description: documentation(doc) } : {});
+  const found = field.entries.map((entry) => [entry.name, { ...schema(entry), ...described(entry) }]);
   return { properties: Object.fromEntries(found), additionalProperties: false };
 }
 

@@ -56,6 +56,7 @@ const MISTAKES = [
   [() => body({ a: entries(["x"], { in: "body" }) }), /entries become/],
   [() => body({ a: string(), "a?": string() }), /`a` is declared twice/],
   [() => row("/x", { fields: { "query?": entries(["a", "a"]) } }), /the entry `a` is there twice/],
+  [() => row("/x", { fields: { "query?": entries([{ a: { docs: "A" } }]) } }), /the entry `a` has no `docs`; it has `one_of`, `doc`/],
   [() => row("/x", { background: true }), /the field `"waiting\?": boolean/],
   [() => row("/x", { background: true, fields: { waiting: string() } }), /by which callers wait/],
   [() => table({ one: get("api", "/x", { doc: "One" }) }, { rate_limits: { r: "3 a day" } }), /300 per minute/],

@@ -155,7 +155,9 @@ export default connector({
       doc: `Event by its id.
 
         With all of its attendees.`,
-      fields: { "query?": entries(["alwaysIncludeEmail", "maxAttendees", "q"]) },
+      fields: {
+        "query?": entries(["alwaysIncludeEmail", { maxAttendees: { doc: "most attendees in the answer" }, q: { doc: "words to find" } }]),
+      },
       example: { calendar_id: "primary", event_id: "abc", query: { maxAttendees: 10 } },
     }),
     events_insert: post("api", "/calendars/{calendar_id}/events", {

@@ -105,7 +105,7 @@ def _entries(field: Field, value: dict[str, Any], place: str) -> Mismatch | None
     for name, member in value.items():
         if name not in known:
             return f"{place}/{name}", f"there is no entry `{name}`"
-        values = known[name]
+        values = known[name].get("one_of")
         is_list = isinstance(member, list) and all(map(_is_scalar, member))
         fits = isinstance(member, str) if field.text else _is_scalar(member) or is_list
         if member is not None and not (fits and (values is None or member in values)):

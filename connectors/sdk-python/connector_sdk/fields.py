@@ -60,6 +60,11 @@ class Object(Modifiers, total=False):
     max_bytes: int
 
 
+class Entry(TypedDict, total=False):
+    one_of: list[str]
+    doc: str
+
+
 class Field:
     """A type of a field, with its modifiers.
 
@@ -72,10 +77,10 @@ class Field:
     # The field is `headers`: its entries are text.
     text = False
     location = ""
-    # The type of the items of a list, the fields of an object, the names of entries.
+    # The type of the items of a list, the fields of an object, the entries with their modifiers.
     item: Field | None = None
     members: list[Field] | None = None
-    entries: list[tuple[str, list[str] | None]] = []
+    entries: list[tuple[str, Entry]] = []
 
     def __init__(self, kind: str, modifiers: Mapping[str, Any], known: type, **parts: Any):
         only(modifiers, known.__annotations__, f"the type `{kind}`")
@@ -140,17 +145,26 @@ def file(**modifiers: Unpack[Modifiers]) -> Field:
     return Field("file", modifiers, Modifiers)
 
 
-def entries(*names: str | Mapping[str, list[str]], **modifiers: Unpack[Lists]) -> Field:
+def entries(*names: str | Mapping[str, list[str] | Entry], **modifiers: Unpack[Lists]) -> Field:
     """An object with these names only, whose values are scalars or lists of scalars:
-    `entries("page", {"sort": ["asc", "desc"]})`.
+    `entries("page", {"sort": ["asc", "desc"], "order": {"one_of": ["name", "size"], "doc": "Key of the order."}})`.
     """
-    found: list[tuple[str, list[str] | None]] = []
+    found: list[tuple[str, Entry]] = []
     for name in names:
-        found.extend([(name, None)] if isinstance(name, str) else name.items())
+        declared = {name: {}} if isinstance(name, str) else name
+        found.extend((entry, _entry_of(entry, about)) for entry, about in declared.items())
     for index, (entry, _) in enumerate(found):
         if any(known == entry for known, _ in found[:index]):
             raise Mistake(f"the entry `{entry}` is there twice")
     return Field("entries", modifiers, Lists, entries=found)
+
+
+def _entry_of(name: str, declared: list[str] | Entry) -> Entry:
+    """An entry with its values, or with a dictionary of its values and its description."""
+    if not isinstance(declared, Mapping):
+        return {"one_of": declared}
+    only(declared, Entry.__annotations__, f"the entry `{name}`")
+    return declared
 
 
 def named(fields: Mapping[str, Field]) -> list[Field]:
@@ -217,7 +231,7 @@ def _typed(field: Field) -> dict[str, Any]:
         case "list":
             return {"type": types("array"), "items": _item(field.item)}
         case "entries":
-            properties = {name: _entry(field, values) for name, values in field.entries}
+            properties = {name: _entry(field, entry) for name, entry in field.entries}
             return {"type": types("object"), "properties": properties, "additionalProperties": False}
         case "members":
             return {"type": types("object"), **_properties(field.members)}
@@ -254,11 +268,16 @@ def _item(item: Field) -> dict[str, Any]:
     return {"type": item.kind, **(_keywords(item, False) if item.kind == "string" else {})}
 
 
-def _entry(field: Field, values: list[str] | None) -> dict[str, Any]:
+def _entry(field: Field, entry: Entry) -> dict[str, Any]:
     scalar = ["string", "number", "boolean"]
+    schema: dict[str, Any] = {"type": [*scalar, "array", "null"], "items": {"type": scalar}}
     if field.text:
-        return {"type": ["string", "null"]}
-    return {"enum": [*values, None]} if values else {"type": [*scalar, "array", "null"], "items": {"type": scalar}}
+        schema = {"type": ["string", "null"]}
+    elif entry.get("one_of"):
+        schema = {"enum": [*entry["one_of"], None]}
+    if entry.get("doc"):
+        schema["description"] = cleandoc(entry["doc"])
+    return schema
 
 
 def _keywords(field: Field, or_null: bool) -> dict[str, Any]:

@@ -173,7 +173,11 @@ connector = Connector(
 
             With all of its attendees.
             """,
-            fields={"query?": entries("alwaysIncludeEmail", "maxAttendees", "q")},
+            fields={
+                "query?": entries(
+                    "alwaysIncludeEmail", {"maxAttendees": {"doc": "most attendees in the answer"}, "q": {"doc": "words to find"}}
+                ),
+            },
             example={"calendar_id": "primary", "event_id": "abc", "query": {"maxAttendees": 10}},
         ),
         "events_insert": post(

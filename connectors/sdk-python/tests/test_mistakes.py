@@ -134,6 +134,7 @@ MISTAKES = [
     (lambda: body(a=entries("x", in_="body")), "entries become"),
     (lambda: body(**{"a": string(), "a?": string()}), "`a` is declared twice"),
     (lambda: row("/x", fields={"query?": entries("a", "a")}), "the entry `a` is there twice"),
+    (lambda: row("/x", fields={"query?": entries({"a": {"docs": "A"}})}), "the entry `a` has no `docs`; it has `one_of`, `doc`"),
     (lambda: row("/x", background=True), r'the field `"waiting\?": boolean'),
     (lambda: row("/x", background=True, fields={"waiting": string()}), "by which callers wait"),
     (lambda: table(rate_limits={"r": "3 a day"}), "300 per minute"),

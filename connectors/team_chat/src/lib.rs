@@ -64,6 +64,24 @@ connector! {
 
     via slack::call;
 
+    entries {
+        /// response_metadata.next_cursor of the previous answer
+        cursor,
+        /// leaves out archived conversations
+        exclude_archived,
+        /// leaves out muted conversations
+        exclude_muted,
+        /// includes the locale
+        include_locale,
+        /// most items on a page, at most 999
+        limit,
+        /// id of the workspace, for an Enterprise organization
+        team_id,
+        /// public_channel, private_channel, mpim, im, with commas between
+        types,
+        /// id of another user whose conversations are listed
+        user,
+    };
     fields conversation {
         /// id of the conversation
         channel: string,

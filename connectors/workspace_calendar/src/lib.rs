@@ -42,6 +42,62 @@ connector! {
     close_channel: internal unsubscribe fn triggers::unsubscribe;
     read_changes: internal read fn triggers::read;
 
+    entries {
+        /// deprecated; without effect
+        alwaysIncludeEmail,
+        /// 1 takes the conference of body, 0 ignores it
+        conferenceDataVersion,
+        /// 1 takes eventLabelId of body, 0 takes colorId
+        eventLabelVersion,
+        /// birthday, default, focusTime, fromGmail, outOfOffice or workingLocation
+        eventTypes,
+        /// id of the event in iCalendar
+        iCalUID,
+        /// most attendees in the answer
+        maxAttendees,
+        /// size of a page, 1 to 2500
+        maxResults,
+        /// freeBusyReader, reader, writerWithoutPrivateAccess, writer or owner
+        minAccessRole,
+        /// updated, or startTime with singleEvents
+        orderBy,
+        /// original start of the instance
+        originalStart,
+        /// nextPageToken of the previous answer
+        pageToken,
+        /// private property of the events, as name=value
+        privateExtendedProperty,
+        /// words in texts, places and people
+        q,
+        /// deprecated; use sendUpdates
+        sendNotifications,
+        /// guests to notify: all, externalOnly or none
+        sendUpdates,
+        /// shared property of the events, as name=value
+        sharedExtendedProperty,
+        /// includes deleted items
+        showDeleted,
+        /// includes hidden calendars
+        showHidden,
+        /// includes hidden invitations
+        showHiddenInvitations,
+        /// only calendars of the user's organization
+        showOwnOrganizationOnly,
+        /// instances in place of recurring events
+        singleEvents,
+        /// true takes the attachments of body
+        supportsAttachments,
+        /// nextSyncToken of an earlier answer, for changes since then
+        syncToken,
+        /// events that start before it, such as 2026-04-01T00:00:00Z
+        timeMax,
+        /// events that end after it, such as 2026-03-01T00:00:00Z
+        timeMin,
+        /// time zone of the answer, such as Europe/Berlin
+        timeZone,
+        /// events that changed since, such as 2026-03-01T00:00:00Z
+        updatedMin,
+    };
     fields calendar {
         /// primary is accepted for the main calendar of the user
         calendar_id: string,
@@ -66,7 +122,9 @@ connector! {
     calendarlist_list: GET api "/users/me/calendarList" {
         /// Google's parameters, by their names
         query?: entries[
-            maxResults, minAccessRole, pageToken, showDeleted, showHidden, showOwnOrganizationOnly, syncToken,
+            /// size of a page, 1 to 250
+            maxResults,
+            minAccessRole, pageToken, showDeleted, showHidden, showOwnOrganizationOnly, syncToken,
         ],
     }
     example { query: { maxResults: 50, showHidden: true } }

@@ -42,6 +42,34 @@ connector! {
     triggers triggers::TRIGGERS;
     read_messages: internal read fn triggers::read;
 
+    entries {
+        /// NOTIFICATION_TYPE_NONE, NOTIFICATION_TYPE_FORCE_NOTIFY or NOTIFICATION_TYPE_SILENT
+        "createMessageNotificationOptions.notificationType",
+        /// of formattedText: MARKUP_SYNTAX_CHAT or MARKUP_SYNTAX_MARKDOWN
+        markupSyntax,
+        /// own id of the message: client- and more, at most 63 characters
+        messageId,
+        /// REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD or REPLY_MESSAGE_OR_FAIL
+        messageReplyOption,
+        /// createTime asc or createTime desc
+        orderBy,
+        /// size of a page, 1 to 1000
+        pageSize,
+        /// nextPageToken of the previous answer
+        pageToken,
+        /// unique id; a repetition creates no other message
+        requestId,
+        /// includes deleted messages
+        showDeleted,
+        /// includes Google Groups
+        showGroups,
+        /// includes invited members
+        showInvited,
+        /// deprecated; use thread.threadKey of body
+        threadKey,
+        /// uses the privileges of an administrator
+        useAdminAccess,
+    };
     fields space {
         /// id of the space, the part after spaces/
         space_id: string pattern "^[^/]+$",
@@ -64,7 +92,11 @@ connector! {
     /// `pageSize` is at most 1000. Without it, Google returns at most 100 spaces.
     spaces_list: GET api "/spaces" {
         /// Google's parameters; filter such as spaceType = "SPACE"
-        query?: entries[filter, pageSize, pageToken],
+        query?: entries[
+            /// expression on spaceType
+            filter,
+            pageSize, pageToken,
+        ],
     }
     example { query: { pageSize: 100, filter: "spaceType = \"SPACE\"" } }
     pages "/spaces" next cursor "/nextPageToken" into "/query/pageToken";
@@ -100,7 +132,11 @@ connector! {
     messages_list: GET api "/spaces/{space_id}/messages" {
         ..space,
         /// Google's parameters; filter such as createTime > "2026-03-01T00:00:00Z"
-        query?: entries[filter, markupSyntax, orderBy, pageSize, pageToken, showDeleted],
+        query?: entries[
+            /// expression on createTime and thread.name
+            filter,
+            markupSyntax, orderBy, pageSize, pageToken, showDeleted,
+        ],
     }
     example { space_id: "AAAAtZLKDkk", query: { pageSize: 50, orderBy: "createTime desc" } }
     pages "/messages" next cursor "/nextPageToken" into "/query/pageToken";
@@ -131,7 +167,11 @@ connector! {
     memberships_list: GET api "/spaces/{space_id}/members" {
         ..space,
         /// Google's parameters, by their names
-        query?: entries[filter, pageSize, pageToken, showGroups, showInvited, useAdminAccess],
+        query?: entries[
+            /// expression on role and member.type, such as role = "ROLE_MANAGER"
+            filter,
+            pageSize, pageToken, showGroups, showInvited, useAdminAccess,
+        ],
     }
     example { space_id: "AAAAtZLKDkk", query: { pageSize: 100 } }
     pages "/memberships" next cursor "/nextPageToken" into "/query/pageToken";

@@ -123,8 +123,8 @@ connector! {
     ///
     /// A draft has at least one recipient, a subject or a body. If `body` has a tag of HTML, it is
     /// sent as HTML, together with its text without tags. An attachment with a `content_id` is a
-    /// part of the HTML, which refers to it as `cid:` and the id. A message has at most 36,700,160
-    /// bytes.
+    /// part of the HTML, which refers to it as `cid:` and the id; other members of an attachment
+    /// are ignored. A message has at most 36,700,160 bytes.
     create_draft: write fn compose::create_draft { ..message }
     example {
         to: ["kim@example.com"],
@@ -136,7 +136,7 @@ connector! {
 
     /// Drafts of the mailbox
     ///
-    /// Usual `response_fields`: `drafts.id`.
+    /// Usual `response_fields`: `drafts.id`, `drafts.message.id`, `nextPageToken`.
     list_drafts: GET api "/users/me/drafts" {
         /// with spam and trash
         include_spam_trash?: boolean as "includeSpamTrash" default false,
@@ -144,7 +144,7 @@ connector! {
         max_results?: integer(1..=500) as "maxResults" default 100,
         /// nextPageToken
         page_token?: string as "pageToken",
-        /// Gmail search; of a list, all parts must match
+        /// Gmail search; a list is joined with blanks, so all of its parts must match
         q?: string | [string] joined " " default "",
     }
     example { max_results: 20, q: ["subject:minutes", "newer_than:7d"] }
@@ -159,7 +159,8 @@ connector! {
 
     /// A draft
     ///
-    /// With `decode_body`, bodies of type `text/*` are text instead of base64url, and so is `raw`.
+    /// With `decode_body`, bodies of type `text/*` are text instead of base64url, and so is `raw`. Text
+    /// that Gmail hands out as UTF-8 is read as UTF-8, whatever its `Content-Type` says.
     get_draft: read fn decode::get_draft {
         /// id of the draft
         draft_id: string(1..),
@@ -170,7 +171,8 @@ connector! {
 
     /// Replace the content of a draft
     ///
-    /// Absent fields become empty. Otherwise the rules of create_draft apply.
+    /// A field that is absent from the call becomes empty. Otherwise the rules of create_draft
+    /// apply.
     update_draft: destructive fn compose::update_draft {
         /// id of the draft
         draft_id: string(1..),
@@ -234,6 +236,8 @@ connector! {
 
     /// A thread with its messages
     ///
+    /// With `decode_body`, bodies of type `text/*` are text instead of base64url, in each message.
+    ///
     /// Usual `response_fields`: `messages.id`, `messages.snippet`, `messages.payload.headers`.
     get_thread: read fn decode::get_thread {
         /// id of the thread
@@ -249,7 +253,7 @@ connector! {
 
     /// Threads by search
     ///
-    /// Usual `response_fields`: `threads.id`, `threads.snippet`.
+    /// Usual `response_fields`: `threads.id`, `threads.snippet`, `nextPageToken`.
     list_threads: GET api "/users/me/threads" {
         /// with spam and trash
         include_spam_trash?: boolean as "includeSpamTrash" default false,
@@ -267,18 +271,29 @@ connector! {
 
     /// Messages of the mailbox (ids and thread ids)
     ///
-    /// Usual `response_fields`: `messages.id`.
+    /// Usual `response_fields`: `messages.id`, `messages.threadId`, `nextPageToken`.
     messages_list: GET api "/users/me/messages" {
         /// q is a search, such as is:unread
-        query?: entries[includeSpamTrash, labelIds, maxResults, pageToken, q],
+        query?: entries[
+            /// with spam and trash
+            includeSpamTrash,
+            /// ids of labels; a message has all of them
+            labelIds,
+            /// size of a page, 1 to 500
+            maxResults,
+            /// nextPageToken
+            pageToken,
+            /// Gmail search
+            q,
+        ],
     }
     example { query: { q: "is:unread", maxResults: 20 } }
     pages "/messages" next cursor "/nextPageToken" into "/query/pageToken";
 
     /// A message
     ///
-    /// With `decode_body`, bodies of type `text/*` are text instead of base64url, and so is `raw`. Gmail's
-    /// UTF-8 is read as UTF-8, whatever `Content-Type` says.
+    /// With `decode_body`, bodies of type `text/*` are text instead of base64url, and so is `raw`. Text
+    /// that Gmail hands out as UTF-8 is read as UTF-8, whatever its `Content-Type` says.
     ///
     /// Usual `response_fields`: `id`, `snippet`, `payload.headers`.
     messages_get: read fn decode::messages_get {

@@ -52,9 +52,11 @@ connector! {
         /// id of the transcript
         transcript_id: string pattern "^[^/]+$",
     };
-    fields selection {
-        /// Google's parameters; filter, pageSize, pageToken
-        query?: entries[filter, pageSize, pageToken],
+    entries {
+        /// size of a page, 1 to 100
+        pageSize,
+        /// nextPageToken of the previous answer
+        pageToken,
     };
     fields paging {
         /// pageToken is nextPageToken of the previous answer
@@ -64,7 +66,14 @@ connector! {
     /// Conference records, newest start time first
     ///
     /// `pageSize` is at most 100. Without it, Google returns at most 25 records.
-    conference_records_list: GET api "/conferenceRecords" { ..selection }
+    conference_records_list: GET api "/conferenceRecords" {
+        /// Google's parameters; filter, pageSize, pageToken
+        query?: entries[
+            /// expression on space.meeting_code, space.name, start_time and end_time
+            filter,
+            pageSize, pageToken,
+        ],
+    }
     example { query: { pageSize: 25, filter: "space.meeting_code = \"abc-mnop-xyz\"" } }
     pages "/conferenceRecords" next cursor "/nextPageToken" into "/query/pageToken";
 
@@ -75,7 +84,17 @@ connector! {
     /// Participants of a conference record
     ///
     /// `pageSize` is at most 250. Without it, Google returns at most 100 participants.
-    participants_list: GET api "/conferenceRecords/{conference_record_id}/participants" { ..conference, ..selection }
+    participants_list: GET api "/conferenceRecords/{conference_record_id}/participants" {
+        ..conference,
+        /// Google's parameters; filter, pageSize, pageToken
+        query?: entries[
+            /// expression on earliest_start_time and latest_end_time
+            filter,
+            /// size of a page, 1 to 250
+            pageSize,
+            pageToken,
+        ],
+    }
     example { conference_record_id: "f3b9a2c1", query: { pageSize: 100 } }
     pages "/participants" next cursor "/nextPageToken" into "/query/pageToken";
 
@@ -95,7 +114,14 @@ connector! {
             ..conference,
             /// id of the participant
             participant_id: string pattern "^[^/]+$",
-            ..selection,
+            /// Google's parameters; filter, pageSize, pageToken
+            query?: entries[
+                /// expression on start_time and end_time
+                filter,
+                /// size of a page, 1 to 250
+                pageSize,
+                pageToken,
+            ],
     }
         example { conference_record_id: "f3b9a2c1", participant_id: "117", query: { pageSize: 50 } }
         pages "/participantSessions" next cursor "/nextPageToken" into "/query/pageToken";
@@ -139,7 +165,10 @@ connector! {
         auto_smart_notes_generation: string as "config.artifactConfig.smartNotesConfig.autoSmartNotesGeneration"
             one_of ["ON", "OFF"],
         /// updateMask names other members to change
-        query?: entries[updateMask] in query,
+        query?: entries[
+            /// paths of members to change, with commas between
+            updateMask,
+        ] in query,
     }
     default_query { updateMask: "config.artifactConfig.smartNotesConfig" }
     example { space_id: "jQCFfuBOdN5z", auto_smart_notes_generation: "ON" };

@@ -27,6 +27,14 @@ connector! {
 
     lists repeated;
 
+    entries {
+        /// form of dates: SERIAL_NUMBER or FORMATTED_STRING
+        dateTimeRenderOption,
+        /// lists of the answer: ROWS or COLUMNS
+        majorDimension,
+        /// form of values: FORMATTED_VALUE, UNFORMATTED_VALUE or FORMULA
+        valueRenderOption,
+    };
     fields range {
         /// id in the URL of the spreadsheet
         spreadsheet_id: string,
@@ -128,7 +136,16 @@ connector! {
         /// id in the URL of the spreadsheet
         spreadsheet_id: string,
         /// includeGridData true includes cells; ranges limits them
-        query?: entries[commentsViewMode, excludeTablesInBandedRanges, includeGridData, ranges],
+        query?: entries[
+            /// COMMENTS_VIEW_MODE_OMITTED or COMMENTS_VIEW_MODE_INCLUDED
+            commentsViewMode,
+            /// leaves tables out of banded ranges
+            excludeTablesInBandedRanges,
+            /// includes cells
+            includeGridData,
+            /// ranges in A1 notation
+            ranges,
+        ],
     }
     example { spreadsheet_id: "1aBcD" };
 

@@ -39,6 +39,34 @@ connector! {
 
     values roles ["OWNER", "MANAGER", "MEMBER"];
 
+    entries {
+        /// names of schemas for projection=custom, with commas between
+        customFieldMask,
+        /// id of the organization, or my_customer
+        customer,
+        /// only this domain
+        domain,
+        /// for subscriptions: add, delete, makeAdmin, undelete or update
+        event,
+        /// includes indirect members
+        includeDerivedMembership,
+        /// size of a page, 1 to 200
+        maxResults,
+        /// nextPageToken of the previous answer
+        pageToken,
+        /// basic, custom or full
+        projection,
+        /// OWNER, MANAGER, MEMBER, with commas between
+        roles,
+        /// true lists deleted users
+        showDeleted,
+        /// ASCENDING or DESCENDING
+        sortOrder,
+        /// address or unique id of a member of the groups
+        userKey,
+        /// admin_view or domain_public
+        viewType,
+    };
     fields group {
         /// address, alias or unique id of the group
         group_key: string,
@@ -110,7 +138,15 @@ connector! {
     /// organization. `maxResults` is at most 200, which is also the default.
     list_groups: GET api "/groups" {
         /// Google's parameters; query such as email:team*
-        query?: entries[customer, domain, maxResults, orderBy, pageToken, query, sortOrder, userKey],
+        query?: entries[
+            customer, domain, maxResults,
+            /// email
+            orderBy,
+            pageToken,
+            /// search in fields of groups
+            query,
+            sortOrder, userKey,
+        ],
     }
     default_query { customer: "my_customer" } unless [customer, domain, userKey]
     example { query: { domain: "example.com", maxResults: 100, orderBy: "email" } }
@@ -152,8 +188,15 @@ connector! {
     list_users: GET api "/users" {
         /// Google's parameters; query such as givenName:Kim*
         query?: entries[
-            customFieldMask, customer, domain, event, maxResults, orderBy, pageToken, projection, query, showDeleted,
-            sortOrder, viewType,
+            customFieldMask, customer, domain, event,
+            /// size of a page, 1 to 500
+            maxResults,
+            /// email, familyName or givenName
+            orderBy,
+            pageToken, projection,
+            /// search in fields of users
+            query,
+            showDeleted, sortOrder, viewType,
         ],
     }
     default_query { customer: "my_customer" } unless [customer, domain]

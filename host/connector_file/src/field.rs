@@ -183,22 +183,38 @@ fn unknown_type<T>(text: &str, node: Node<'_>, mistakes: &mut Mistakes) -> Optio
     None
 }
 
-/// `["$select", { "$orderby" = ["name", "size"] }]`
+/// `["$select", { "$orderby" = ["name", "size"], "$top" = { doc = "size of a page" } }]`
 fn choices(node: Node<'_>, mistakes: &mut Mistakes) -> Option<Vec<Choice>> {
     const FORM: &str = "names: `entries = [\"page\", { order = [\"asc\", \"desc\"] }]`";
     let mut choices = Vec::new();
     for item in node.items(FORM, mistakes)? {
         match item.value {
-            DeValue::String(name) => choices.push(Choice { name: name.to_string(), values: None }),
+            DeValue::String(name) => {
+                choices.push(Choice { name: name.to_string(), values: None, documentation: String::new() });
+            }
             _ => {
                 for entry in item.table(FORM, mistakes)?.named() {
-                    let values = entry.node.texts("a list of texts", mistakes)?;
-                    choices.push(Choice { name: entry.name.to_owned(), values: Some(values) });
+                    choices.push(choice(entry, mistakes)?);
                 }
             }
         }
     }
     Some(choices)
+}
+
+/// `order = ["asc", "desc"]`, or `order = { one_of = ["asc", "desc"], doc = "…" }`.
+fn choice(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<Choice> {
+    const FORM: &str = "a list of texts, or a table such as `{ one_of = [\"…\"], doc = \"…\" }`";
+    let name = entry.name.to_owned();
+    if let DeValue::Array(_) = entry.node.value {
+        let values = entry.node.texts("a list of texts", mistakes)?;
+        return Some(Choice { name, values: Some(values), documentation: String::new() });
+    }
+    let mut table = entry.node.table(FORM, mistakes)?;
+    let values = table.texts("one_of", mistakes);
+    let documentation = table.text("doc", mistakes).map(|text| documentation(&text)).unwrap_or_default();
+    table.end("modifier", mistakes);
+    Some(Choice { name, values, documentation })
 }
 
 fn read_schema(spec: &mut schema::Field, table: &mut Modifiers<'_>, mistakes: &mut Mistakes) {

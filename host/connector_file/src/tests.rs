@@ -62,6 +62,14 @@ fn a_mistake_names_its_line_and_says_what_to_write() {
         &row("fields.page = \"int\""),
         "9: unknown type `int`; the types are `string`, `integer`, `number`, `boolean`, `object`, `file`, lists such as `[string]` and `string | [string]`; in place of a type, `fields` has the fields of an object, and `entries` the names of parameters",
     );
+    only(
+        &row("fields.\"query?\" = { entries = [{ page = 1 }] }"),
+        "9: expected a list of texts, or a table such as `{ one_of = [\"…\"], doc = \"…\" }`",
+    );
+    only(
+        &row("fields.\"query?\" = { entries = [{ page = { docs = \"A\" } }] }"),
+        "9: unknown modifier `docs`; the modifiers are `one_of` and `doc`",
+    );
     only(&row("rate_limit = \"slow\""), "9: there is no rate limit `slow`; nothing of the kind is declared");
     only(
         &row("[headers]\nX-A = \"a\"\nAuthorization = \"b\""),

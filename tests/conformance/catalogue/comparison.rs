@@ -216,7 +216,7 @@ impl<'a> Comparison<'a> {
             if field["in"] == "path" && schema::accepts_empty(&found) {
                 self.differences.push(format!("{subject}: field `{name}` may be empty, but it is a part of a path"));
             }
-            let found = schema::without_path_rules(field, found);
+            let found = schema::without_descriptions_of_entries(schema::without_path_rules(field, found));
             let expected = schema::without_path_rules(field, schema::expected(connector, field));
             let keywords: BTreeSet<&String> = found.keys().chain(expected.keys()).collect();
             for keyword in keywords {

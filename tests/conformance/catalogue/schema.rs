@@ -147,6 +147,17 @@ pub(super) fn accepts_empty(schema: &Map<String, Value>) -> bool {
     is_string && ["minLength", "pattern", "enum"].iter().all(|bound| !schema.contains_key(*bound))
 }
 
+/// Removes the descriptions of entries. The catalogue does not write them down.
+pub(super) fn without_descriptions_of_entries(mut schema: Map<String, Value>) -> Map<String, Value> {
+    let entries = schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten();
+    for (_, entry) in entries {
+        if let Value::Object(keywords) = entry {
+            keywords.shift_remove("description");
+        }
+    }
+    schema
+}
+
 /// Removes the requirement that a part of a path is not empty. The catalogue does not write it
 /// down, because every part of a path has it.
 pub(super) fn without_path_rules(field: &Value, mut schema: Map<String, Value>) -> Map<String, Value> {

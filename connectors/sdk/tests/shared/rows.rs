@@ -25,6 +25,10 @@ connector! {
     /// Version of the service's API.
     setting api_version: string default "2022-11-28";
     values colors ["#000000", "#ffffff"];
+    entries {
+        /// words to find
+        q,
+    };
     lists repeated;
     answer_examples "tests/shared/answers.json";
     header "X-Api-Version" "{settings.api_version}";
@@ -144,7 +148,12 @@ connector! {
     ///
     /// With all of its attendees.
     events_get: GET api "/calendars/{calendar_id}/events/{event_id}" {
-        query?: entries[alwaysIncludeEmail, maxAttendees, q],
+        query?: entries[
+            alwaysIncludeEmail,
+            /// most attendees in the answer
+            maxAttendees,
+            q,
+        ],
     }
     example { calendar_id: "primary", event_id: "abc", query: { maxAttendees: 10 } };
 

@@ -23,6 +23,12 @@ connector_sdk::connector! {
     /// List
     setting list: [string];
     header "X-List" "{settings.list}";
+    entries {
+        /// Twice
+        page,
+        /// Twice
+        page,
+    };
 
     /// A row
     a: GET api "/a";

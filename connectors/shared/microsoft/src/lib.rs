@@ -1,7 +1,7 @@
 //! The parts that connectors of Microsoft Graph share: the OAuth 2.0 provider, the account's
-//! identity, the hosts of files, and what happens in an account.
+//! identity, the hosts of files, the descriptions of parameters, and what happens in an account.
 //!
-//! A table uses them as follows.
+//! A table is in [`graph!`] in place of `connector!`, and uses the parts as follows.
 //! - `auth Auth::OAuth2(OAuth2 { scopes: &[…], ..connector_microsoft::OAUTH2 });` The scopes
 //!   include `offline_access` and `User.Read`.
 //! - `upstream graph "https://graph.microsoft.com/v1.0";` If an operation returns a file, the
@@ -68,6 +68,41 @@ pub const FILE_HOSTS: &[&str] = &[
     "microsoftpersonalcontent.com",
     "*.microsoftpersonalcontent.com",
 ];
+
+/// Declares a connector of Microsoft Graph. The macro adds the descriptions of OData's parameters,
+/// which are entries of `query`, to the connector's own statements and rows.
+#[macro_export]
+macro_rules! graph {
+    ($(#[$($documentation:tt)*])* connector $identifier:ident $title:tt; $($own_parts:tt)*) => {
+        ::connector_sdk::connector! {
+            $(#[$($documentation)*])*
+            connector $identifier $title;
+
+            entries {
+                /// properties of the answer, with commas between
+                "$select",
+                /// related objects to include, with commas between
+                "$expand",
+                /// condition that items must meet
+                "$filter",
+                /// words to find, in double quotes
+                "$search",
+                /// properties to sort by, such as name desc
+                "$orderby",
+                /// size of a page
+                "$top",
+                /// number of items to skip
+                "$skip",
+                /// true adds the number of all items
+                "$count",
+                /// token of the next page, from @odata.nextLink
+                "$skiptoken",
+            };
+
+            $($own_parts)*
+        }
+    };
+}
 
 /// Returns the identity of the connected account. Sends one request to the upstream `graph`.
 ///

@@ -25,7 +25,7 @@ use serde::Serialize;
 #[macro_export]
 macro_rules! sites {
     ($(#[$($documentation:tt)*])* connector $identifier:ident $title:tt; $($own_rows:tt)*) => {
-        ::connector_sdk::connector! {
+        $crate::graph! {
             $(#[$($documentation)*])*
             connector $identifier $title;
 

@@ -75,7 +75,8 @@ mod tests {
     }
 
     fn entries(names: &[&str]) -> Kind {
-        Kind::Entries(names.iter().map(|name| Entry { name: (*name).to_owned(), values: None }).collect())
+        let entry = |name: &&str| Entry { name: (*name).to_owned(), values: None, documentation: String::new() };
+        Kind::Entries(names.iter().map(entry).collect())
     }
 
     #[test]

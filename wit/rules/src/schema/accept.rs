@@ -172,6 +172,7 @@ mod tests {
         let entry = |name: &str, values: Option<&[&str]>| Entry {
             name: name.to_owned(),
             values: values.map(|values| values.iter().map(|value| (*value).to_owned()).collect()),
+            documentation: String::new(),
         };
         let optional = |name: &str, kind: Kind| Field { optional: true, ..Field::new(name, kind) };
         let fields = [

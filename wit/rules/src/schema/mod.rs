@@ -91,6 +91,8 @@ pub struct Entry {
     pub name: String,
     /// The only values, if they are limited.
     pub values: Option<Vec<String>>,
+    /// Documentation for callers, in CommonMark.
+    pub documentation: String,
 }
 
 impl Field {
@@ -139,12 +141,11 @@ impl Field {
             }
             Kind::Entries(entries) => {
                 schema.insert("type".to_owned(), self.types(&["object"]));
-                insert_members(&mut schema, entries.iter().map(|entry| (&entry.name, scalars(entry))));
+                insert_entries(&mut schema, entries, scalars);
             }
             Kind::TextEntries(entries) => {
                 schema.insert("type".to_owned(), self.types(&["object"]));
-                let text = || json!({"type": ["string", "null"]});
-                insert_members(&mut schema, entries.iter().map(|entry| (&entry.name, text())));
+                insert_entries(&mut schema, entries, |_| json!({"type": ["string", "null"]}));
             }
             Kind::Members(fields) => {
                 schema.insert("type".to_owned(), self.types(&["object"]));
@@ -275,8 +276,14 @@ fn insert_file(schema: &mut Map<String, Value>) {
     schema.insert("additionalProperties".to_owned(), Value::Bool(false));
 }
 
-fn insert_members<'a>(schema: &mut Map<String, Value>, members: impl Iterator<Item = (&'a String, Value)>) {
-    let properties = members.map(|(name, schema)| (name.clone(), schema));
+fn insert_entries(schema: &mut Map<String, Value>, entries: &[Entry], value: fn(&Entry) -> Value) {
+    let properties = entries.iter().map(|entry| {
+        let mut schema = value(entry);
+        if !entry.documentation.is_empty() {
+            schema["description"] = Value::from(entry.documentation.as_str());
+        }
+        (entry.name.clone(), schema)
+    });
     schema.insert("properties".to_owned(), Value::Object(properties.collect()));
     schema.insert("additionalProperties".to_owned(), Value::Bool(false));
 }
@@ -311,7 +318,7 @@ fn type_name(kind: &Kind) -> &'static str {
 mod tests {
     use serde_json::json;
 
-    use super::{Field, Kind, object};
+    use super::{Entry, Field, Kind, object};
 
     fn optional(name: &str, kind: Kind) -> Field {
         Field { optional: true, ..Field::new(name, kind) }
@@ -331,6 +338,30 @@ mod tests {
         assert_eq!(schema["properties"]["address"], inner);
         assert_eq!(schema["properties"]["others"], json!({"type": ["array", "null"], "items": inner}));
         assert_eq!((&schema["required"], &schema["additionalProperties"]), (&json!(["address"]), &json!(false)));
+    }
+
+    #[test]
+    fn an_entry_has_its_description() {
+        let entry = |name: &str, values: Option<Vec<String>>, documentation: &str| Entry {
+            name: name.to_owned(),
+            values,
+            documentation: documentation.to_owned(),
+        };
+        let entries = vec![
+            entry("order", Some(vec!["asc".to_owned()]), "the direction"),
+            entry("page", None, "from 1"),
+            entry("q", None, ""),
+        ];
+        let scalar = json!(["string", "number", "boolean"]);
+        let mut page = json!({"type": ["string", "number", "boolean", "array", "null"], "items": {"type": scalar}});
+        let q = page.clone();
+        page["description"] = json!("from 1");
+        let order = json!({"enum": ["asc", null], "description": "the direction"});
+        let schema = Field::new("query", Kind::Entries(entries)).schema();
+        assert_eq!(schema["properties"], json!({"order": order, "page": page, "q": q}));
+        let headers = Field::new("headers", Kind::TextEntries(vec![entry("Prefer", None, "a time zone")])).schema();
+        let prefer = json!({"type": ["string", "null"], "description": "a time zone"});
+        assert_eq!(headers["properties"], json!({"Prefer": prefer}));
     }
 
     #[test]

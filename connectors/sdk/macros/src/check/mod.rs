@@ -28,6 +28,11 @@ pub(crate) fn check(table: &mut Table, errors: &mut Errors) {
     for (index, setting) in table.settings.iter().enumerate() {
         check_setting(setting, table.settings.get(..index).unwrap_or_default(), errors);
     }
+    for (index, (name, _)) in table.entries.iter().enumerate() {
+        if table.entries.iter().take(index).any(|(known, _)| known.text == name.text) {
+            errors.at(name.span, format!("`{}` is described twice", name.text));
+        }
+    }
     let settings = row::settings(table);
     for header in &table.headers {
         for mistake in rows::check_headers(&[header.without_spans()], &settings) {

@@ -140,5 +140,7 @@ fn without_row(run: &TokenStream) -> TokenStream {
 }
 
 pub(super) fn span_of(path: &Path) -> Span {
-    path.segments.last().map_or_else(Span::call_site, |segment| segment.ident.span())
+    // The names in the code are those of this macro, even if another macro has written the table.
+    let at = |segment: &syn::PathSegment| Span::call_site().located_at(segment.ident.span());
+    path.segments.last().map_or_else(Span::call_site, at)
 }

@@ -295,15 +295,17 @@ fn kind(input: ParseStream<'_>, members: &mut Vec<Field>, errors: &mut Errors) -
     })
 }
 
-/// `name`, `"other name" one_of ["a", "b"]`
+/// `name`, `"other name" one_of ["a", "b"]`, each with a comment if its description is not in the
+/// statement `entries`.
 fn entry(input: ParseStream<'_>) -> syn::Result<Entry> {
+    let documentation = documentation(input)?;
     let name: Name = input.parse()?;
     let values = match input.parse::<Option<Ident>>()? {
         Some(word) if word == "one_of" => Some(literals(input)?.iter().map(LitStr::value).collect()),
         Some(word) => return Err(Error::new(word.span(), "an entry has no modifier but `one_of [..]`")),
         None => None,
     };
-    Ok(Entry { name: name.text, values })
+    Ok(Entry { name: name.text, values, documentation })
 }
 
 fn location(input: ParseStream<'_>) -> syn::Result<RequestPart> {

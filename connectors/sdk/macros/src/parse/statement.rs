@@ -4,10 +4,10 @@ use proc_macro2::{TokenStream, TokenTree};
 use rows::{DeclaredHeader, Lists};
 use serde_json::Value;
 use syn::parse::{Parse, ParseStream};
-use syn::{Error, Ident, LitInt, LitStr, Path, Token};
+use syn::{Error, Ident, LitInt, LitStr, Path, Token, braced};
 
 use super::json::Json;
-use super::{Name, keyword, list, literal, literals, path, word};
+use super::{Name, field, keyword, list, literal, literals, path, word};
 
 pub(crate) struct Upstream {
     pub(crate) name: Ident,
@@ -196,6 +196,25 @@ pub(crate) fn lists(input: ParseStream<'_>) -> syn::Result<Lists> {
         "repeated" => Ok(Lists::Repeated),
         _ => Err(Error::new(word.span(), FORMS)),
     }
+}
+
+/// `{ name, "other name" }`, each with a comment: the descriptions of entries.
+pub(crate) fn entries(input: ParseStream<'_>) -> syn::Result<Vec<(Name, String)>> {
+    if !input.peek(syn::token::Brace) {
+        return Err(input.error("expected the names of entries in braces, each after a `///` comment"));
+    }
+    let content;
+    braced!(content in input);
+    Ok(content.parse_terminated(described_entry, Token![,])?.into_iter().collect())
+}
+
+fn described_entry(input: ParseStream<'_>) -> syn::Result<(Name, String)> {
+    let documentation = field::documentation(input)?;
+    let name: Name = input.parse()?;
+    if documentation.is_empty() {
+        return Err(Error::new(name.span, "say in a `///` comment what the entry means"));
+    }
+    Ok((name, documentation))
 }
 
 /// Tokens of Rust up to a `;`.

@@ -13,7 +13,7 @@ use super::block::{self, Item};
 use super::field::{self, Field};
 use super::row::Row;
 use super::statement::{self, Header, RateLimit, Upstream};
-use super::{function, literal, literals, skip_statement, word};
+use super::{Name, function, literal, literals, skip_statement, word};
 use crate::errors::Errors;
 
 /// A table. If a part has a mistake, that part is left out or has its default.
@@ -39,6 +39,8 @@ pub(crate) struct Table {
     pub(crate) values: Vec<(Ident, Vec<String>)>,
     /// `fields name { .. }`
     pub(crate) shared: Vec<(Ident, Vec<Item>)>,
+    /// `entries { .. }`: the descriptions of entries that have no comment in their field.
+    pub(crate) entries: Vec<(Name, String)>,
     /// How lists among the query's entries are sent.
     pub(crate) lists: Lists,
     /// Function that gets every request of a row, unless the row names another function.
@@ -57,7 +59,7 @@ pub(crate) struct Head {
 }
 
 const STATEMENTS: &str = "expected a statement (`auth`, `auth_additions`, `upstream`, `address`, `rate_limit`, `setting`, `header`, `values`, \
-                          `fields`, `lists`, `via`, `inboxes`, `triggers`, `icon` or `answer_examples`) or a row such as `name: GET api \"/path\";`";
+                          `fields`, `entries`, `lists`, `via`, `inboxes`, `triggers`, `icon` or `answer_examples`) or a row such as `name: GET api \"/path\";`";
 
 impl Default for Table {
     fn default() -> Self {
@@ -75,6 +77,7 @@ impl Default for Table {
             headers: Vec::new(),
             values: Vec::new(),
             shared: Vec::new(),
+            entries: Vec::new(),
             lists: Lists::Joined(",".into()),
             via: None,
             icon: None,
@@ -157,6 +160,7 @@ impl Table {
                 let name = word(input, "expected the name of the fields")?;
                 self.shared.push((name, block::parse(input, errors)?));
             }
+            "entries" => self.entries.extend(statement::entries(input)?),
             "lists" => self.lists = statement::lists(input)?,
             "via" => self.via = Some(function(input)?),
             "icon" => self.icon = Some(literal(input, "the path of an SVG image")?),
@@ -177,17 +181,17 @@ impl Table {
         row.declaration(&upstream.to_string(), &headers, &self.lists)
     }
 
-    /// Resolves the names between parts of the table: shared fields, named values, fields that a
-    /// path implies.
+    /// Resolves the names between parts of the table: shared fields, named values, descriptions of
+    /// entries, fields that a path implies.
     fn complete(&mut self, errors: &mut Errors) {
-        let (shared, values) = (&self.shared, &self.values);
+        let (shared, values, entries) = (&self.shared, &self.values, &self.entries);
         for item in shared.iter().flat_map(|(_, items)| items) {
             if let Item::Shared(name) = item {
                 errors.at(name.span(), "shared fields belong to a row, not to other shared fields");
             }
         }
         for setting in &mut self.settings {
-            complete_field(setting, values, errors);
+            complete_field(setting, values, entries, errors);
         }
         let answers = self.answer_examples.take();
         self.answer_examples = answers.filter(|answers| answers.distribute(&mut self.rows, errors));
@@ -201,7 +205,7 @@ impl Table {
                 }
             }
             for field in &mut fields {
-                complete_field(field, values, errors);
+                complete_field(field, values, entries, errors);
             }
             row.fields = fields;
             row.complete();
@@ -220,8 +224,9 @@ fn shared_fields(shared: &[(Ident, Vec<Item>)], name: &Ident, errors: &mut Error
     items.iter().filter_map(field).collect()
 }
 
-/// Resolves the named values, and makes the type of an object of its members.
-fn complete_field(field: &mut Field, values: &[(Ident, Vec<String>)], errors: &mut Errors) {
+/// Resolves the named values and the descriptions of entries, and makes the type of an object of its
+/// members.
+fn complete_field(field: &mut Field, values: &[(Ident, Vec<String>)], entries: &[(Name, String)], errors: &mut Errors) {
     if let Some(name) = &field.named_values {
         match values.iter().find(|(known, _)| known == name) {
             Some((_, values)) => field.spec.values = Some(values.clone()),
@@ -232,7 +237,13 @@ fn complete_field(field: &mut Field, values: &[(Ident, Vec<String>)], errors: &m
         }
     }
     for member in &mut field.members {
-        complete_field(member, values, errors);
+        complete_field(member, values, entries, errors);
+    }
+    if let Kind::Entries(found) = &mut field.spec.kind {
+        for entry in found.iter_mut().filter(|entry| entry.documentation.is_empty()) {
+            let described = entries.iter().find(|(name, _)| name.text == entry.name);
+            entry.documentation = described.map(|(_, text)| text.clone()).unwrap_or_default();
+        }
     }
     let members = || field.members.iter().map(|member| member.spec.clone()).collect::<Vec<schema::Field>>();
     match &field.spec.kind {
@@ -257,4 +268,77 @@ pub(crate) fn known<'a>(names: impl Iterator<Item = &'a Ident>) -> String {
 fn end(input: ParseStream<'_>) -> syn::Result<()> {
     let span = input.span();
     input.parse::<Token![;]>().map(|_| ()).map_err(|_| Error::new(span, "expected `;` at the end of the statement"))
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::quote;
+
+    use super::*;
+
+    /// The entries of the first field of the first row with their descriptions, and the mistakes.
+    fn described(statements: TokenStream, field: TokenStream) -> (Vec<(String, String)>, String) {
+        let mut errors = Errors::default();
+        let tokens = quote! {
+            connector example "Example";
+            #statements
+            list: GET api "/list" { #field };
+        };
+        let table = crate::parse::table(tokens, &mut errors);
+        let fields = table.rows.iter().flat_map(|row| &row.fields);
+        let entries = fields.flat_map(|field| match &field.spec.kind {
+            Kind::Entries(entries) | Kind::TextEntries(entries) => entries.clone(),
+            _ => Vec::new(),
+        });
+        let entries = entries.map(|entry| (entry.name, entry.documentation)).collect();
+        (entries, errors.into_tokens().to_string())
+    }
+
+    fn pair(name: &str, description: &str) -> (String, String) {
+        (name.to_owned(), description.to_owned())
+    }
+
+    #[test]
+    fn an_entry_has_the_description_of_its_field_or_of_the_statement() {
+        let statements = quote! {
+            entries {
+                /// items of a page, 1 to 100
+                per_page,
+                /// created or updated
+                sort,
+            };
+            entries {
+                /// names of properties
+                "$select"
+            };
+        };
+        let field = quote! {
+            query?: entries[
+                per_page,
+                /// created or pushed
+                sort one_of ["created", "pushed"],
+                "$select", q,
+            ]
+        };
+        let expected = [
+            pair("per_page", "items of a page, 1 to 100"),
+            pair("sort", "created or pushed"),
+            pair("$select", "names of properties"),
+            pair("q", ""),
+        ];
+        assert_eq!(described(statements.clone(), field), (expected.to_vec(), String::new()));
+        let headers = (vec![pair("sort", "created or updated")], String::new());
+        assert_eq!(described(statements, quote!(headers?: entries[sort])), headers);
+    }
+
+    #[test]
+    fn a_description_is_a_comment_before_a_name_in_braces() {
+        for (statement, mistake) in [
+            (quote!(entries [page];), "expected the names of entries in braces, each after a `///` comment"),
+            (quote!(entries { page };), "say in a `///` comment what the entry means"),
+        ] {
+            let (_, mistakes) = described(statement, quote!(query?: entries[page]));
+            assert!(mistakes.contains(mistake), "{mistakes}");
+        }
+    }
 }
