@@ -1,13 +1,14 @@
-// Connects accounts on the page for end users: without JavaScript, by the keyboard, in light and dark and on a narrow screen.
+// Connects accounts on the page for end users: by the keyboard, in light and dark and on a narrow screen, in English and in German.
 //
 // The arguments are the browser, the gateway's address, the provider's address, the link, a link to an account with further ways to connect
-// it, a link that has expired, and the key of the user. The program prints what it saw as JSON.
+// it, a link that has expired, a link for a user whose browser asks for German, and the key of the user. The program prints what it saw as
+// JSON.
 
 import { chromium } from "playwright-core";
 import { inEveryLook, nothingLookedAt, tabTo } from "./looks.mjs";
 
-const [executablePath, address, provider, link, further, expired, key] = process.argv.slice(2);
-const seen = { ...nothingLookedAt(), elsewhere: [], errors: [], pages: {} };
+const [executablePath, address, provider, link, further, expired, german, key] = process.argv.slice(2);
+const seen = { ...nothingLookedAt(), elsewhere: [], errors: [], pages: {}, german: {} };
 
 const browser = await chromium.launch({
   executablePath,
@@ -17,9 +18,9 @@ const browser = await chromium.launch({
   ],
 });
 
-/** A person's browser that reaches the gateway and the provider only. */
-async function person(javaScriptEnabled) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, javaScriptEnabled });
+/** A person's browser that reaches the gateway and the provider only. It asks for pages in a language. */
+async function person(locale = "en-US") {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale });
   await context.route("**/*", (route) => {
     const url = route.request().url();
     if ([address, provider].some((origin) => url.startsWith(`${origin}/`))) return route.continue();
@@ -37,7 +38,7 @@ async function person(javaScriptEnabled) {
 }
 
 // Ann has JavaScript, so that axe can run. The page has none.
-const ann = await person(true);
+const ann = await person();
 await ann.goto(link);
 await inEveryLook(ann, "open", seen);
 seen.logo = await ann.locator("img.logo").evaluate((image) => image.naturalWidth > 0);
@@ -86,7 +87,7 @@ await ann.locator("h1", { hasText: "Connect your accounts" }).waitFor();
 await ann.goto(link);
 
 // Another browser with the same link.
-const bob = await person(true);
+const bob = await person();
 seen.other = (await bob.goto(link)).status();
 seen.pages.other = await bob.innerText("main");
 await inEveryLook(bob, "another browser", seen);
@@ -108,6 +109,52 @@ await inEveryLook(ann, "complete", seen);
 await ann.getByRole("button", { name: "Done" }).click();
 await ann.waitForURL(/status=success/);
 seen.end = ann.url();
+
+/** Notes the language and the texts of a page, and looks at it. */
+async function lookInGerman(page, name) {
+  seen.german[name] = await page.evaluate(() => ({
+    language: document.documentElement.lang,
+    title: document.title,
+    buttons: [...document.querySelectorAll("button, .button")].map((one) => one.textContent),
+    text: document.querySelector("main").innerText,
+  }));
+  await inEveryLook(page, `${name}, in German`, seen);
+}
+
+// Greta sees each page in German: all ways to connect, what she declines, a key that is refused, a code, and what she has connected.
+const greta = await person("de-DE");
+await greta.goto(german);
+for (const summary of await greta.locator("summary").all()) {
+  await tabTo(greta, summary, seen);
+  await greta.keyboard.press("Enter");
+}
+await lookInGerman(greta, "open");
+await greta.goto(german);
+await greta.getByRole("button", { name: /verbinden$/ }).first().click();
+await greta.getByRole("button", { name: "Deny" }).click();
+await greta.waitForURL(/error=access_denied/);
+await lookInGerman(greta, "declined");
+await greta.getByLabel("API-Schlüssel").fill("another-key-of-the-user");
+await greta.locator("form", { has: greta.locator("[name=api_key]") }).getByRole("button").click();
+await greta.waitForURL(/error=key_refused/);
+await lookInGerman(greta, "refused");
+await greta.getByText("Mit einem Code, auf diesem oder einem anderen Gerät").click();
+await greta.locator("form", { has: greta.locator('[value="oauth2_device_code"]') }).getByRole("button").click();
+await greta.locator("h1", { hasText: "Geben Sie diesen Code beim Dienst ein" }).waitFor();
+await lookInGerman(greta, "code");
+await greta.getByRole("link", { name: "Ich habe den Code eingegeben" }).click();
+await greta.getByRole("button", { name: /verbinden$/ }).first().click();
+await greta.getByRole("button", { name: "Allow" }).click();
+await greta.waitForURL(german);
+await lookInGerman(greta, "connected");
+const hans = await person("de-DE");
+await hans.goto(german);
+await lookInGerman(hans, "other");
+await greta.getByRole("button", { name: "Ohne die anderen abschließen" }).click();
+await greta.locator("h1", { hasText: "Sie sind fertig" }).waitFor();
+await lookInGerman(greta, "finished");
+await greta.goto(expired);
+await lookInGerman(greta, "expired");
 
 await browser.close();
 console.log(JSON.stringify(seen));

@@ -100,6 +100,8 @@ await look("installed");
 await confirm(page, page.getByRole("button", { name: "Grant" }), seen);
 await page.getByRole("cell", { name: "granted", exact: true }).first().waitFor();
 await look("granted");
+await confirm(page, page.getByRole("button", { name: "Revoke", exact: true }), seen);
+await page.getByRole("cell", { name: "missing", exact: true }).first().waitFor();
 await open("connectors/hostile", "Operations");
 await look("hostile");
 await page.getByLabel("Module (.wasm)").setInputFiles(more);
@@ -245,6 +247,15 @@ await look("gateways");
 await openScreen(page, "Audit", seen);
 await page.getByRole("table").waitFor();
 await look("audit");
+// A change leads to what was changed.
+await page.locator(`td a[href="#/inboxes/${ids.inbox}"]`).first().waitFor();
+// The last hour has every change of this test.
+await tabTo(page, page.getByRole("button", { name: "Last hour" }), seen);
+await page.keyboard.press("Enter");
+await page.waitForURL(/since=/);
+await settled(page);
+await page.getByRole("cell", { name: "connector.rolled_back" }).first().waitFor();
+await page.getByLabel("Since (UTC)").waitFor();
 await openScreen(page, "Settings", seen);
 await page.getByText(/problems? (was|were) found/).waitFor();
 await look("settings");

@@ -131,9 +131,10 @@ await page.keyboard.press("Enter");
 await page.getByRole("heading", { name: "Answer" }).waitFor();
 
 // What is deleted asks first, says what will happen, and takes a reason.
-const remove = async (name, place, text, button, reason, after) => {
+const remove = async (name, place, text, label, reason, after) => {
   await open(place, text);
-  await tabTo(page, page.getByRole("button", { name: button, exact: true }), seen);
+  const button = page.getByRole("button", { name: label, exact: true });
+  await tabTo(page, button, seen);
   await page.keyboard.press("Enter");
   const dialog = page.locator("dialog");
   await dialog.waitFor();
@@ -142,13 +143,16 @@ const remove = async (name, place, text, button, reason, after) => {
   await tabTo(page, dialog.getByRole("button", { name: "Cancel", exact: true }), seen);
   await page.keyboard.press("Enter");
   await dialog.waitFor({ state: "detached" });
-  await confirm(page, page.getByRole("button", { name: button, exact: true }), seen, reason);
+  await confirm(page, button, seen, reason);
   await dialog.waitFor({ state: "detached" });
   await page.locator("main", { hasText: after }).waitFor();
   await settled(page);
   await look(`done: ${name}`);
 };
 await remove("client", "tenants/acme", "OAuth clients", "Delete", "ticket 7", "The tenant uses the OAuth clients of the configuration.");
+await remove("inbox", `inboxes/${ids.inbox}`, "Address for the service", "Delete", "ticket 11", "There is no inbox.");
+await remove("trigger", `triggers/${ids.trigger}`, "Learns of events by", "Delete", "ticket 12", "that tenants want to know of");
+await remove("account of a tenant", `integrations/${ids.own}`, "At the service", "Delete", "ticket 13", "of all tenants, the newest first");
 await remove("account", `integrations/${ids.integration}`, "At the service", "Delete", hostile, "of all tenants, the newest first");
 await remove("key", `keys/${ids.key}`, "Begins with", "Revoke", "Prüfung", "Statusrevoked");
 await remove("tool set", "tool-sets", "agents", "Delete", "ticket 8", "There is no tool set.");

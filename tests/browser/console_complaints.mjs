@@ -1,14 +1,14 @@
 // Walks from the start page of the console to the reason of each complaint, by the keyboard, and counts the clicks. Looks at every page in
 // light and dark, and on a narrow screen.
 //
-// The arguments are the browser, the gateway's address, a key of the scope `admin`, and the ways as JSON. The program prints what it saw as
-// JSON.
+// The arguments are the browser, the gateway's address, a key of the scope `admin`, the ways as JSON, and a key to search. The program prints
+// what it saw as JSON.
 
 import { chromium } from "playwright-core";
 import { check, nothingSeen, OPTIONS, person, settled, signIn } from "./console_person.mjs";
 import { tabTo } from "./looks.mjs";
 
-const [executablePath, address, key, waysText] = process.argv.slice(2);
+const [executablePath, address, key, waysText, lost] = process.argv.slice(2);
 const seen = { ...nothingSeen(), ways: {}, found: {}, refreshes: [] };
 const browser = await chromium.launch({ executablePath, args: OPTIONS });
 const page = await person(browser, address, seen);
@@ -54,6 +54,7 @@ for (const { name, steps, reason } of JSON.parse(waysText)) {
 const names = [
   ["acme", "Tenant acme", "OAuth clients"],
   ["mail", "Connector mail", "Operations"],
+  ["lost", "Key key_", "Begins with"],
   ["fay", "User fay", "Links to connect accounts, the one that expires last first"],
   ["nobody-goes-by-this", "Find nobody-goes-by-this", "Nothing here has this name."],
   ["plain", "Find plain", "Several things have this name."],
@@ -66,6 +67,17 @@ for (const [name, title, text] of names) {
   seen.found[name] = await page.innerText("main");
 }
 await look("several");
+
+// A key is found by its beginning. Of a whole key, only the beginning gets into an address.
+for (const [name, text] of [["a whole key", lost], ["the beginning of a key", lost.slice(0, 8)]]) {
+  await start();
+  await find(text);
+  await page.locator("h1", { hasText: "Key key_" }).waitFor();
+  await page.locator("main", { hasText: "Begins with" }).waitFor();
+  seen.found[name] = await page.innerText("main");
+}
+await page.keyboard.press("Control+k");
+seen.shortcut = await search().evaluate((field) => document.activeElement === field);
 
 // On a small screen, the screens are behind a button, which closes when one is opened.
 await page.setViewportSize({ width: 320, height: 900 });

@@ -67,7 +67,7 @@ export async function openScreen(page, name, seen) {
 }
 
 /** What a page starts with: nothing was seen. */
-export const nothingSeen = () => ({ ...nothingLookedAt(), pages: {}, places: [], errors: [], policy: [], elements: [], elsewhere: [], urls: [] });
+export const nothingSeen = () => ({ ...nothingLookedAt(), pages: {}, dialogs: {}, places: [], errors: [], policy: [], elements: [], elsewhere: [], urls: [] });
 
 /** The options of the browser. */
 export const OPTIONS = [
@@ -83,12 +83,18 @@ export async function signIn(page, key, seen) {
   await page.keyboard.press("Enter");
 }
 
-/** Presses a button by the keyboard, gives a reason if there is one, and presses the last button of the dialog that it opens. */
+/**
+ * Presses a button by the keyboard, gives a reason if there is one, and presses the last button of the dialog that it opens. Notes what the
+ * dialog says, by its heading.
+ */
 export async function confirm(page, button, seen, reason) {
   await tabTo(page, button, seen);
   await page.keyboard.press("Enter");
   const dialog = page.getByRole("dialog");
   await dialog.waitFor();
+  // The dialog counts what the change touches.
+  await settled(page);
+  seen.dialogs[await dialog.getByRole("heading").innerText()] = await dialog.innerText();
   if (reason) {
     await tabTo(page, dialog.getByLabel("Reason"), seen);
     await page.keyboard.type(reason);

@@ -58,6 +58,8 @@ fn a_key_is_made_shown_listed_and_revoked_over_http(store: &Store) {
     };
     assert_eq!((of("tenant=acme"), of("subject=ann&name=reports")), (vec![json!("reports")], vec![json!("reports")]));
     assert_eq!((of("status=revoked"), of("status=expired")), (vec![json!("reports")], vec![]));
+    let [beginning, whole] = ["prefix", "key"].map(|member| made[member].as_str().unwrap());
+    assert_eq!((of(&format!("prefix={beginning}")), of(&format!("prefix={whole}"))), (vec![json!("reports")], vec![]));
     assert_eq!(of("tenant=default&status=valid").len(), 3);
     assert_eq!(gateway.client().get("/admin/keys?user=ann&status=good").violations().len(), 2);
     let operate = make_key(&gateway, operating("fourth")).1;

@@ -42,6 +42,12 @@ impl List for Keys {
             || KeyStatus::ALL.map(KeyStatus::name).into(),
             |filter, name| filter.status = KeyStatus::ALL.into_iter().find(|status| status.name() == name),
         ),
+        filter(
+            "prefix",
+            "Only keys that begin with this text. The gateway keeps the first 8 characters of a key, and no more.",
+        )
+        .rare()
+        .text(|filter| &mut filter.prefix),
         filter("expires_before", "Only keys whose time ends before this one.")
             .rare()
             .time(|filter| &mut filter.expires_before),

@@ -140,6 +140,8 @@ pub(super) struct WayForm {
 pub(super) struct Field {
     name: String,
     label: String,
+    /// `true` if the label is from the manifest. The page marks it as English.
+    is_of_manifest: bool,
     kind: FieldKind,
     is_required: bool,
 }
@@ -243,6 +245,7 @@ fn address_fields(parts: &[AddressPart]) -> impl Iterator<Item = Field> {
     parts.map(|part| Field {
         name: format!("{ADDRESS_FIELD}{}", part.name),
         label: part.title.clone(),
+        is_of_manifest: true,
         kind: FieldKind::Text,
         is_required: true,
     })
@@ -253,6 +256,7 @@ fn credential_fields(words: &Words, form: &CredentialsForm) -> Vec<Field> {
     let field = |CredentialField { name, kind, is_required }| Field {
         name: name.to_owned(),
         label: words.label(name).to_owned(),
+        is_of_manifest: false,
         kind,
         is_required,
     };
@@ -403,6 +407,22 @@ mod tests {
         assert_eq!(page(vec![State::NotConfigured, State::Ready, State::Missing]).rows.len(), 2);
         let html = page(vec![State::NotConfigured]).render().unwrap();
         assert!(html.contains(ENGLISH.nothing_offered) && !html.contains("<form"), "{html}");
+    }
+
+    #[test]
+    fn labels_from_the_manifest_are_marked_as_english() {
+        let part = Field {
+            name: "address.site".to_owned(),
+            label: "Site".to_owned(),
+            is_of_manifest: true,
+            kind: FieldKind::Text,
+            is_required: true,
+        };
+        let login = credential_fields(&ENGLISH, &KeyForm::Login.form());
+        let form = WayForm { auth_type: "api_key", heading: None, fields: login.into_iter().chain([part]).collect() };
+        let html = page(vec![State::Open(vec![form])]).render().unwrap();
+        assert!(html.contains("<label for=\"mail-username\">"), "{html}");
+        assert!(html.contains("<label for=\"mail-address.site\" lang=\"en\">Site</label>"), "{html}");
     }
 
     #[test]

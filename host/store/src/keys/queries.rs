@@ -57,6 +57,7 @@ impl Keys<'_> {
             .read(move |connection| {
                 let mut conditions = Conditions::with_limit(filter.limit);
                 conditions.equal("name", filter.name);
+                conditions.with("substr(prefix, 1, length(CAST(? AS TEXT))) = ?", filter.prefix);
                 conditions.equal("tenant", filter.tenant);
                 conditions.equal("coalesce(subject, '')", filter.subject);
                 conditions.add(filter.status.map_or("", KeyStatus::condition));

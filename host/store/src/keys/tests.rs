@@ -110,7 +110,13 @@ async fn adopting_a_key_that_has_other_rights_leaves_them_unchanged(site: Site) 
 async fn a_page_of_keys_has_those_of_its_filter(site: Site) {
     let store = &site.store;
     let past = UNIX_EPOCH;
-    let expired = NewApiKey { name: "old".into(), tenant: "acme".into(), expires_at: Some(past), ..key("b") };
+    let expired = NewApiKey {
+        name: "old".into(),
+        tenant: "acme".into(),
+        prefix: "cgw_Old1".into(),
+        expires_at: Some(past),
+        ..key("b")
+    };
     let of_user = NewApiKey { subject: Some("ann".into()), tenant: "acme".into(), ..key("c") };
     for new in [key("a"), expired, of_user, key("d")] {
         store.keys().create(new).await.unwrap();
@@ -128,6 +134,9 @@ async fn a_page_of_keys_has_those_of_its_filter(site: Site) {
     assert_eq!(page(KeyFilter { tenant: Some("acme".into()), ..all() }).await, "bc");
     assert_eq!(page(KeyFilter { subject: Some("ann".into()), ..all() }).await, "c");
     assert_eq!(page(KeyFilter { subject: Some(String::new()), ..all() }).await, "abd");
+    for (prefix, ids) in [("cgw_", "abcd"), ("cgw_O", "b"), ("cgw_Old1", "b"), ("cgw_o", ""), ("cgw_Old12", "")] {
+        assert_eq!(page(KeyFilter { prefix: Some(prefix.into()), ..all() }).await, ids, "{prefix}");
+    }
     for (status, ids) in [(KeyStatus::Valid, "ac"), (KeyStatus::Expired, "b"), (KeyStatus::Revoked, "d")] {
         assert_eq!(page(KeyFilter { status: Some(status), ..all() }).await, ids, "{status:?}");
     }

@@ -99,6 +99,8 @@ impl KeyStatus {
 pub struct KeyFilter {
     /// Only keys with this name.
     pub name: Option<String>,
+    /// Only keys whose [`ApiKey::prefix`] begins with this text.
+    pub prefix: Option<String>,
     /// Only keys of this tenant.
     pub tenant: Option<String>,
     /// Only keys of this user. Empty for those without a user.

@@ -5,10 +5,12 @@ use std::fs;
 use std::process::Command;
 
 use serde_json::{Value, json};
+use support::accounts::email;
 use support::process;
 use support::programs::{Programs, browser};
 use support::setup::KEY;
-use support::{Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream, dexscreener, module};
+use support::webhooks::make_secret;
+use support::{Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream, dexscreener, module};
 
 use crate::console::{self, HOSTILE};
 use crate::integrations::{client, connect};
@@ -29,7 +31,8 @@ const BODY: &str = r#"{"path": "/me", "value": "it's \"quoted\" \\ ✓ $HOME `x`
 const FILE: &[u8] = &[0, 159, 146, 150, 255];
 
 /// A gateway with a connector whose users have keys, one that needs no account, one whose users
-/// have accounts at a provider, one to remove, and one of the product that describes its answers.
+/// have accounts at a provider, one to remove, one that a service notifies, and one of the product
+/// that describes its answers.
 struct World {
     gateway: Gateway,
     service: Upstream,
@@ -64,9 +67,14 @@ fn world() -> World {
         .module("liar", module::liar("version=1.0.0"))
         .shipped("dex_market_data")
         .upstream("dex_market_data", "api", &market.url())
-        .config("[jobs]\nworkers = 0")
+        .guest("notified")
+        .provider("notified", &provider, &[("accounts", "")])
+        .general("hooks.public_url = \"https://hooks.example\"")
+        .config("[jobs]\nworkers = 0\n[callbacks]\nallow_private_network = true")
         .start();
-    provider.register(&format!("{}/connectors/mail/success-authorize-callback", gateway.address()));
+    for connector in ["mail", "notified"] {
+        provider.register(&format!("{}/connectors/{connector}/success-authorize-callback", gateway.address()));
+    }
     let ids = prepare(&gateway, &provider);
     World { gateway, service, ids, _provider: provider, _market: market }
 }
@@ -90,10 +98,27 @@ fn prepare(gateway: &Gateway, provider: &OAuthProvider) -> Value {
     let job = operator.call("free/collect", json!({"path": "/"})).json();
     let account = json!({"auth_type": "none", "user_identifier": "main"});
     operator.post("/connectors/liar/integrations", account).ok();
+    let (inbox, trigger, own) = events(&operator, provider);
     json!({
         "account": ACCOUNT, "body": BODY, "integration": integrations["integrations"][0]["id"], "key": key["id"],
-        "job": job["job_id"],
+        "job": job["job_id"], "inbox": inbox, "trigger": trigger, "own": own,
     })
+}
+
+/// Makes an inbox, a trigger of events that come to it, and a trigger of events that come to
+/// another inbox. Returns the ids of the inbox, of the first trigger and of the account of both.
+fn events(operator: &Client, provider: &OAuthProvider) -> (Value, Value, Value) {
+    connect(operator, "notified", "ada");
+    make_secret(operator);
+    let inbox = operator.post("/admin/inboxes", json!({"connector": "notified", "inbox": "signed"})).json();
+    let [trigger, _] = ["message", "post"].map(|kind| {
+        let body = json!({"connector": "notified", "type": kind, "urls": [format!("{}/hook", provider.url())]});
+        let made = operator.request("POST", "/triggers").header("x-user-identifier", &email("ada")).json(&body).send();
+        assert_eq!(made.status, 201, "{}", made.text());
+        made.json()["id"].clone()
+    });
+    let own = operator.get("/admin/integrations?connector=notified").ok()["integrations"][0]["id"].clone();
+    (inbox["id"].clone(), trigger, own)
 }
 
 #[test]
@@ -118,8 +143,13 @@ fn an_operator_tries_operations_and_makes_changes_by_keyboard() {
         ("failed call", &*format!("The account {ACCOUNT} active")),
         ("failed call", &*format!("-H 'X-User-Identifier: {ACCOUNT}'")),
         ("erased", "200"),
-        ("asked: account", "of mail in any case"),
+        ("asked: account", "of mail in any case, with its triggers"),
+        ("asked: account of a tenant", "It touches 1 trigger."),
         ("asked: client", "1 account was connected with it"),
+        ("asked: inbox", "What the service sends to the address of notified signed is refused"),
+        ("asked: inbox", "It touches 1 trigger."),
+        ("asked: trigger", "The trigger of notified.message on the account ada@example.com of the tenant default"),
+        ("asked: trigger", "Its URL gets no further event."),
         ("done: client", "The tenant uses the OAuth clients of the configuration."),
         ("asked: account", "Nothing else that is stored uses it."),
         ("asked: connector", "Calls in progress end on it"),
@@ -162,6 +192,7 @@ fn assert_changes(world: &World) {
         ("tool_set.deleted", "ticket 8"),
         ("job.cancelled", "ticket 9"),
         ("connector.removed", "ticket 10"),
+        ("inbox.deleted", "ticket 11"),
     ] {
         let entry = entries.iter().find(|entry| entry["action"] == action).unwrap_or_else(|| panic!("{action}"));
         let detail = entry["detail"].as_str().unwrap();

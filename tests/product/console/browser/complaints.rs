@@ -21,6 +21,8 @@ const MOST_CLICKS: u64 = 3;
 /// since then, and have records too.
 struct World {
     gateway: Gateway,
+    /// A key that someone has found, and whose name is `lost`.
+    key: String,
     _provider: OAuthProvider,
     _service: Upstream,
     _receiver: Upstream,
@@ -68,6 +70,7 @@ fn world() -> World {
     user("acme", "eve").call("plain/fetch", json!({"path": "/", "callback_urls": urls})).ok();
     // An application that is named like a connector.
     operator.post("/admin/keys", json!({"name": "plain", "scopes": ["operate"]}));
+    let lost = operator.post("/admin/keys", json!({"name": "lost", "scopes": ["operate"]})).json();
     // The application of fay calls with JWTs, and fay has not connected anything yet.
     assert_eq!(user("acme", "eve").post("/connect-links", json!({"connectors": ["mail"]})).status, 201);
     assert_eq!(gateway.home().sqlite("UPDATE connect_links SET subject = 'fay', key_id = NULL"), 1);
@@ -79,7 +82,8 @@ fn world() -> World {
         (count(&webhooks, "webhooks") == 1 && count(&failed, "calls") >= 4 && count(&calls, "calls") == 200)
             .then_some(())
     });
-    World { gateway, _provider: provider, _service: service, _receiver: receiver }
+    let key = lost["key"].as_str().unwrap().to_owned();
+    World { gateway, key, _provider: provider, _service: service, _receiver: receiver }
 }
 
 #[test]
@@ -107,7 +111,7 @@ fn an_operator_gets_from_each_complaint_to_its_reason_in_three_clicks() {
     let programs = Programs::of("browser", "console-complaints");
     programs.copy(&["console_complaints.mjs", "console_person.mjs", "looks.mjs"]);
     let mut visit = Command::new("node");
-    visit.args(["console_complaints.mjs", &browser(), &world.gateway.address(), KEY, &ways.to_string()]);
+    visit.args(["console_complaints.mjs", &browser(), &world.gateway.address(), KEY, &ways.to_string(), &world.key]);
     let seen = programs.run(&mut visit);
     let seen: Value = serde_json::from_str(&seen).unwrap();
     console::assert_no_fault(&seen);
@@ -123,10 +127,15 @@ fn an_operator_gets_from_each_complaint_to_its_reason_in_three_clicks() {
         ("fay", "lnk_"),
         ("nobody-goes-by-this", "Nothing here has this name."),
         ("plain", "Connector plain"),
-        ("plain", "Key plain"),
+        ("plain", "Key plain, which begins with cgw_"),
+        ("lost", "Begins with"),
+        ("a whole key", "lost"),
+        ("the beginning of a key", "lost"),
     ] {
         assert!(seen["found"][name].as_str().unwrap().contains(text), "{name}: {seen:#}");
     }
+    assert!(!seen["urls"].to_string().contains(&world.key), "a key is in no address");
+    assert_eq!(seen["shortcut"], true, "the shortcut leads to the search field");
     let page = seen["pages"]["expired account"].as_str().unwrap();
     assert!(page.contains("Keys of this user"), "the key of ann: {page}");
     let [expired, refused] =

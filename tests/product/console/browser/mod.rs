@@ -254,6 +254,19 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
         let shown = pages.get(page).unwrap_or_else(|| panic!("{page}: {seen:#}")).as_str().unwrap();
         assert!(shown.contains(text), "`{text}` on the page `{page}`: {shown}");
     }
+    let receiver = world.receiver.url();
+    for (dialog, text) in [
+        ("Refresh the tokens", "The account expires if the provider says that the access has ended"),
+        ("Roll liar back to 1.0.0", "Version 1.0.0 of liar becomes live at 2 gateways in place of 2.0.0."),
+        ("Roll liar back to 1.0.0", "The grants become those that this version had when it was last live."),
+        ("Grant api.example", "liar may send requests to api.example"),
+        ("Revoke api.example", "liar may no longer send requests to api.example."),
+        ("Revoke api.example", "Its operations that need api there fail."),
+        ("Send the webhook again", &*receiver),
+    ] {
+        let shown = seen["dialogs"][dialog].as_str().unwrap_or_else(|| panic!("{dialog}: {seen:#}"));
+        assert!(shown.contains(text), "`{text}` in the dialog `{dialog}`: {shown}");
+    }
     assert_eq!(world.receiver.seen().len(), before + 1, "the webhook was sent once more");
     let point = seen["point"].as_str().unwrap();
     assert!(point.contains("UTC: ") && point.contains("/s"), "the value under the pointer: {point}");

@@ -1,7 +1,7 @@
 // The console: signing in, the menu, and the screen of the place in the address.
 
 import { render } from "preact";
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { call, root, useDocument, useLoad } from "./api.js";
 import { placeOf } from "./find.js";
 import { announce, html, Live, Problem, Text, text, Title } from "./parts.js";
@@ -77,6 +77,19 @@ function Menu({ place, session, onSignOut }) {
   // On a small screen, the screens are shown after a button, so that the head leaves room for what it is about.
   const [isOpen, setOpen] = useState(false);
   useEffect(() => setOpen(false), [place]);
+  const field = useRef(null);
+  useEffect(() => {
+    const toField = (event) => {
+      const isShortcut = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k";
+      // A dialog keeps the focus.
+      if (!isShortcut || document.querySelector("dialog[open]")) return;
+      event.preventDefault();
+      field.current.focus();
+      field.current.select();
+    };
+    addEventListener("keydown", toField);
+    return () => removeEventListener("keydown", toField);
+  }, []);
   const find = (event) => {
     event.preventDefault();
     const name = new FormData(event.currentTarget).get("name").trim();
@@ -89,7 +102,8 @@ function Menu({ place, session, onSignOut }) {
     <p class="product">${words.product}</p>
     <button type="button" class="menu small" aria-expanded=${isOpen ? "true" : "false"} onClick=${() => setOpen(!isOpen)}>${words.menu}</button>
     <form role="search" aria-label=${words.find.label} onSubmit=${find}>
-      <input name="name" aria-label=${words.find.label} placeholder=${words.find.what} autocomplete="off" spellcheck=${false} />
+      <input ref=${field} name="name" aria-label=${words.find.label} aria-keyshortcuts="Control+K Meta+K" title=${words.find.shortcut} placeholder=${words.find.what}
+        autocomplete="off" spellcheck=${false} />
       <button type="submit">${words.find.label}</button>
     </form>
     <p class="session">

@@ -1,19 +1,18 @@
 // The audit: every change by a person, a key or a file.
 
+import { placeOf } from "./find.js";
 import { List } from "./list.js";
 import { Actor, html, IdLink, Text, text, Time, Title } from "./parts.js";
+import { to } from "./route.js";
 import { words } from "./words.js";
 
 const say = words.audit;
 
-/** The screens of the things that a change has as its target, by the beginning of its action. */
-const SCREENS = { key: "keys", integration: "integrations", job: "jobs", connector: "connectors", console: "keys" };
-
-function Target({ entry }) {
-  const kind = SCREENS[entry.action.split(".")[0]];
-  // A person who signed in at an OpenID provider is no key.
-  const isKey = kind !== "keys" || entry.target.startsWith("key_");
-  return kind && isKey ? html`<${IdLink} kind=${kind} id=${entry.target} />` : html`<${Text} of=${entry.target} />`;
+/** The target of a change, which leads to its screen if it is an id or a connector. */
+function Target({ entry: { action, target } }) {
+  const place = action.startsWith("connector.") ? [["connectors", target]] : placeOf(target);
+  if (place[0][0] === "find") return html`<${Text} of=${target} />`;
+  return html`<a href=${to(...place)}><${Text} of=${target} /></a>`;
 }
 
 const columns = [

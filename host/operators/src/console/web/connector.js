@@ -58,7 +58,7 @@ function Remove({ id }) {
     { path: "/admin/integrations", member: "integrations", filters: { connector: id }, say: say.accounts },
     { path: "/admin/triggers", member: "triggers", filters: { connector: id }, say: words.integrations.triggers },
   ];
-  return html`<${ChangeButton} label=${say.remove} danger=${true} what=${html`<p>${say.removeWhat(id)}</p><${Touches} of=${touched} />`}
+  return html`<${ChangeButton} label=${say.remove} title=${say.removeTitle(id)} danger=${true} what=${html`<p>${say.removeWhat(id)}</p><${Touches} of=${touched} />`}
     change=${remove} onDone=${() => go(["connectors"])} />`;
 }
 
@@ -75,6 +75,12 @@ function Details({ id, data, reload }) {
       [say.license, html`<${Text} of=${here?.imprint.license} />`],
       [say.author, html`<${Text} of=${here?.imprint.author} />`],
     ]} />`}
+    <p class="buttons">
+      <a href=${to(["calls"], { connector: id })}>${words.calls.title}</a>
+      <a href=${to(["integrations"], { connector: id })}>${words.integrations.title}</a>
+      <a href=${to(["jobs"], { connector: id })}>${words.jobs.title}</a>
+      <a href=${to(["triggers"], { connector: id })}>${words.triggers.title}</a>
+    </p>
     ${service && html`<${Standing} gateways=${service.gateways} names=${names} live=${service} />`}
     <${Versions} id=${id} versions=${versions} service=${service} reload=${reload} />
     <${Hosts} id=${id} grants=${grants} upstreams=${here?.upstreams ?? []} reload=${reload} />
@@ -100,7 +106,8 @@ function Standing({ gateways, names, live }) {
 }
 
 function Versions({ id, versions, service, reload }) {
-  const what = service ? say.rollBackWhat(text(service.version), service.gateways.length) : say.becomesLive;
+  const name = (version) => version.version ?? version.sha256.slice(0, 12);
+  const what = (version) => (service ? say.rollBackWhat(id, name(version), text(service.version), service.gateways.length) : say.becomesLive(id, name(version)));
   const back = (version) => async (options) => {
     const headers = service === undefined ? {} : { "if-match": `"${service.generation}"` };
     const path = `/admin/connectors/${encodeURIComponent(id)}/rollback?to=${encodeURIComponent(version.sha256)}&wait=10`;
@@ -109,8 +116,8 @@ function Versions({ id, versions, service, reload }) {
   };
   const button = (version) => version.live
     ? html`<${State} of="live" />`
-    : html`<${ChangeButton} label=${say.rollBack} title=${say.rollBackTo(text(version.version))}
-        what=${html`<p>${what} ${say.rollBackCalls}</p>`} change=${back(version)} onDone=${reload} />`;
+    : html`<${ChangeButton} label=${say.rollBack} title=${say.rollBackTo(id, name(version))}
+        what=${html`<p>${what(version)} ${say.rollBackMore}</p>`} change=${back(version)} onDone=${reload} />`;
   return html`<${Section} title=${say.versions}>
     ${versions.length === 0 ? html`<p>${say.noVersions}</p>` : html`<${Table} caption=${say.versionsCaption} rows=${versions} columns=${[
       [say.version, (one) => html`<${Text} of=${one.version ?? say.refusedNow} />`],
@@ -169,7 +176,7 @@ const Operations = ({ id, operations }) => html`<${Section} title=${say.operatio
 <//>`;
 
 const History = ({ changes }) => html`<${Section} title=${say.history}>
-  ${changes.length === 0 ? html`<p>${words.empty}</p>` : html`<${Table} caption=${say.historyCaption} rows=${changes} columns=${[
+  ${changes.length === 0 ? html`<p>${say.noHistory}</p>` : html`<${Table} caption=${say.historyCaption} rows=${changes} columns=${[
     [words.time, (one) => html`<${ExactTime} at=${one.at} />`],
     [words.audit.action, (one) => text(one.action)],
     [say.version, (one) => html`<${Text} of=${one.version} />`],

@@ -1,4 +1,5 @@
-// What the search field takes: the id of anything, or what a person goes by. One thing is opened, of several the operator chooses.
+// What the search field takes: the id of anything, what a person goes by, or the beginning of a key. One thing is opened, of several the
+// operator chooses.
 
 import { useEffect } from "preact/hooks";
 import { all, call, useLoad, withQuery } from "./api.js";
@@ -20,10 +21,19 @@ const BY_PREFIX = {
   lnk_: (id) => [["audit"], { target: id }],
 };
 
-/** The place of a text in the console: a path, and the query of a list. */
+/** What an API key or the token of an agent session begins with. */
+const SECRET = /^cg[ws]_/;
+
+/** The characters of a key that the gateway keeps, with those of `SECRET`. */
+const KEPT = 8;
+
+/**
+ * The place of a text in the console: a path, and the query of a list. Only the beginning of a key gets into the address: the browser
+ * keeps addresses, and proxies log those of requests.
+ */
 export function placeOf(text) {
   const [, place] = Object.entries(BY_PREFIX).find(([prefix]) => text.startsWith(prefix)) ?? [];
-  return place ? place(text) : [["find", text]];
+  return place ? place(text) : [["find", SECRET.test(text) ? text.slice(0, KEPT) : text]];
 }
 
 /** The places of everything that has the name. Each has the text of its link. */
@@ -31,6 +41,10 @@ async function places(name, signal) {
   const found = (place, label) => ({ href: to(place), label });
   const has = async (path, list, query) => (await call("GET", withQuery(path, { limit: 1, ...query }), { signal }))[list].length > 0;
   const isOf = async (lookups) => (await Promise.all(lookups)).some(Boolean);
+  const keysOf = async (query) => {
+    const { keys } = await call("GET", withQuery("/admin/keys", query), { signal });
+    return keys.map((one) => found(["keys", one.id], say.key(one.name, one.prefix)));
+  };
   const lookups = [
     call("GET", `/admin/calls/${encodeURIComponent(name)}`, { signal }).then(() => found(["calls", name], words.calls.one(name)), ifUnknown),
     isOf([
@@ -51,7 +65,8 @@ async function places(name, signal) {
       has(`/admin/tenants/${encodeURIComponent(name)}/oauth_clients`, "oauth_clients").catch(() => false),
     ]).then((is) => is && found(["tenants", name], words.tenants.one(name))),
     all("/admin/connectors", "connectors").then((them) => them.some((one) => one.connector === name) && found(["connectors", name], words.connectors.one(name))),
-    call("GET", withQuery("/admin/keys", { name }), { signal }).then(({ keys }) => keys.map((one) => found(["keys", one.id], words.keys.one(name)))),
+    keysOf({ name }),
+    SECRET.test(name) && keysOf({ prefix: name }),
   ];
   return (await Promise.all(lookups)).flat().filter(Boolean);
 }

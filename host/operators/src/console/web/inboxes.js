@@ -7,6 +7,7 @@ import { columns as requestColumns } from "./hook_requests.js";
 import { List } from "./list.js";
 import { announce, Code, ExactTime, Facts, html, IdLink, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
 import { go, to } from "./route.js";
+import { Touches } from "./touches.js";
 import { words } from "./words.js";
 
 const say = words.inboxes;
@@ -21,7 +22,7 @@ const columns = [
   [words.status, (inbox) => html`<${State} of=${inbox.state} />`, (inbox) => inbox.state],
   [say.address, (inbox) => html`<${Text} of=${inbox.url} />`],
   [say.secrets, (inbox) => inbox.secrets.length, (inbox) => inbox.secrets.length],
-  [say.accepted, (inbox) => html`<${Time} at=${inbox.last_accepted_at} />`],
+  [say.accepted, (inbox) => html`<${Time} at=${inbox.last_accepted_at} />`, (inbox) => inbox.last_accepted_at],
   [say.rejected, (inbox) => inbox.rejected_24h, (inbox) => inbox.rejected_24h],
   [say.lastRejection, (inbox) => html`<${Text} of=${inbox.last_rejection?.reason} />`],
 ];
@@ -85,11 +86,27 @@ export function Inbox({ id }) {
     <p class="buttons">
       <a href=${to(["inboxes"])}>${say.title}</a>
       <button type="button" onClick=${reload}>${words.refresh}</button>
-      ${inbox && html`<${ChangeButton} label=${say.remove} danger=${true} what=${html`<p>${say.removeWhat(name(inbox), inbox.tenant)}</p>`} change=${remove}
+      ${inbox && html`<${ChangeButton} label=${say.remove} title=${say.removeTitle(name(inbox))} danger=${true} what=${html`<${Removed} of=${inbox} />`} change=${remove}
         onDone=${() => go(["inboxes"])} />`}
     </p>
     <${Problem} of=${problem} />
     ${inbox && html`<${Details} inbox=${inbox} path=${path} reload=${reload} />`}
+  `;
+}
+
+/** What an inbox takes with it: the pushes of the triggers whose types name it. */
+function Removed({ of: inbox }) {
+  const { data, problem } = useDocument("/connectors");
+  const declared = data?.connectors.find((one) => one.connector === inbox.connector)?.triggers ?? [];
+  const types = declared.filter((one) => one.inboxes.includes(inbox.inbox)).map((one) => one.type);
+  const triggers = {
+    path: "/admin/triggers", member: "triggers", filters: { connector: inbox.connector, tenant: inbox.tenant }, say: words.integrations.triggers,
+    isTouched: (one) => types.includes(one.type),
+  };
+  return html`
+    <p>${say.removeWhat(name(inbox), inbox.tenant)}</p>
+    <${Problem} of=${problem} />
+    ${data ? html`<${Touches} of=${[triggers]} />` : !problem && html`<p aria-busy="true">${words.loading}</p>`}
   `;
 }
 

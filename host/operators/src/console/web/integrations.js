@@ -56,7 +56,7 @@ function Changes({ one, path, reload }) {
   };
   return html`
     <${ChangeButton} label=${say.renew} what=${html`<p>${say.renewWhat}</p>`} change=${renew} onDone=${reload} />
-    <${ChangeButton} label=${say.remove} danger=${true} what=${html`<${Removed} of=${one} />`} change=${remove} onDone=${() => go(["integrations"])} />
+    <${ChangeButton} label=${say.remove} title=${say.removeTitle(text(one.user_identifier))} danger=${true} what=${html`<${Removed} of=${one} />`} change=${remove} onDone=${() => go(["integrations"])} />
   `;
 }
 
@@ -64,7 +64,8 @@ function Changes({ one, path, reload }) {
 function Removed({ of: { tenant, subject, connector, user_identifier } }) {
   const triggers = {
     path: "/admin/triggers", member: "triggers", filters: { tenant, connector, user_identifier }, say: say.triggers,
-    isTouched: (one) => (one.subject ?? null) === (subject ?? null),
+    // The accounts of a tenant itself have no user. Their triggers have an empty one.
+    isTouched: (one) => (one.subject ?? "") === (subject ?? ""),
   };
   return html`<p>${say.removeWhat(text(user_identifier), text(connector), text(subject ?? tenant))}</p><${Touches} of=${[triggers]} />`;
 }

@@ -17,6 +17,7 @@ export const columns = [
   [words.status, (job) => html`<${State} of=${job.status} />`, (job) => job.status],
   [words.operation, (job) => html`<${IdLink} kind="connectors" id=${job.connector} /> / <${Text} of=${job.operation} />`, (job) => `${job.connector}/${job.operation}`],
   [words.tenant, (job) => html`<${IdLink} kind="tenants" id=${job.tenant} />`, (job) => job.tenant],
+  [words.calls.person, (job) => html`<${IdLink} kind="people" id=${job.subject ?? job.user_identifier} />`, (job) => job.subject ?? job.user_identifier],
   [words.created, (job) => html`<${Time} at=${job.created_at} />`, (job) => job.created_at],
   [say.progress, (job) => html`<${Text} of=${progress(job)} />`, (job) => job.progress?.fraction],
   [words.calls.problem, (job) => html`<${Text} of=${job.error?.title} />`, (job) => job.error?.title],
@@ -52,15 +53,16 @@ export function Job({ id }) {
 }
 
 function Details({ job }) {
+  const { connector, tenant, subject, user_identifier: account } = job;
   return html`
     <${Problem} of=${job.error} />
     <${Facts} of=${[
       [words.status, html`<${State} of=${job.status} />`],
       [say.progress, html`<${Text} of=${progress(job)} />`],
-      [words.operation, html`<${IdLink} kind="connectors" id=${job.connector} /> / <${Text} of=${job.operation} />`],
-      [words.tenant, html`<${IdLink} kind="tenants" id=${job.tenant} />`],
-      [words.subject, html`<${IdLink} kind="people" id=${job.subject} />`],
-      [words.integrations.account, html`<${Text} of=${job.user_identifier} />`],
+      [words.operation, html`<${IdLink} kind="connectors" id=${connector} /> / <${Text} of=${job.operation} />`],
+      [words.tenant, html`<${IdLink} kind="tenants" id=${tenant} />`],
+      [words.subject, html`<${IdLink} kind="people" id=${subject} />`],
+      [words.integrations.account, account && html`<a href=${to(["integrations"], { tenant, connector, subject: subject ?? "", user_identifier: account })}><${Text} of=${account} /></a>`],
       [words.gateway, html`<${Text} of=${job.gateway} />`],
       [words.created, html`<${ExactTime} at=${job.created_at} />`],
       [say.started, html`<${ExactTime} at=${job.started_at} />`],

@@ -55,7 +55,7 @@ export function Key({ id }) {
     <p class="buttons">
       <a href=${to(["keys"])}>${say.title}</a>
       <button type="button" onClick=${reload}>${words.refresh}</button>
-      ${key && !key.revoked_at && html`<${ChangeButton} label=${say.revoke} danger=${true} what=${html`<${Revoked} of=${key} />`}
+      ${key && !key.revoked_at && html`<${ChangeButton} label=${say.revoke} title=${say.revokeTitle(text(key.name))} danger=${true} what=${html`<${Revoked} of=${key} />`}
         change=${revoke} onDone=${reload} />`}
     </p>
     <${Problem} of=${problem} />

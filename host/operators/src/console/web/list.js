@@ -8,6 +8,9 @@ import { go, to } from "./route.js";
 import { nextOrder, orderOf, sorted } from "./sort.js";
 import { words } from "./words.js";
 
+/** The last hours that a list with times shows at a click. */
+const SPANS = [1, 24];
+
 /**
  * A list of the gateway.
  *
@@ -36,11 +39,14 @@ export function List({ place, query, path, name, caption, columns, turn = 0 }) {
   const isPart = Boolean(query.cursor || data?.next_cursor);
   const order = canSort ? orderOf(query.sort, columns) : null;
   const sort = (name) => go(place, { ...known, cursor: query.cursor, sort: nextOrder(order, name) });
+  const spans = filters.some(({ name }) => name === "since") ? SPANS : [];
+  const showLast = (hours) => go(place, { ...known, since: new Date(Date.now() - hours * 3_600_000).toISOString(), until: undefined, sort: query.sort });
   const nothing = isFiltered ? words.noMatch : query.cursor ? words.empty : words.none[path];
   return html`
     <${Filters} filters=${filters} query=${query} place=${place} />
     <div class="buttons">
       <button type="button" onClick=${reload} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button>
+      ${spans.map((hours) => html`<button type="button" onClick=${() => showLast(hours)}>${words.lastHours(hours)}</button>`)}
       ${isFiltered && html`<a href=${to(place)}>${words.clearFilters}</a>`}
       <p tabIndex="-1" ref=${summary} class="small">
         ${loading && !data ? words.loading : data && (rows.length ? words.loaded(rows.length) : nothing)} ${order && isPart && words.sortedHere}

@@ -50,7 +50,7 @@ function Configuration() {
       <label>${say.search} <input type="search" value=${wanted} autocomplete="off" spellcheck=${false} onInput=${(event) => setWanted(event.currentTarget.value)} /></label>
     </form>
     <p><label class="box"><input type="checkbox" checked=${onlyChanged} onChange=${(event) => setOnlyChanged(event.currentTarget.checked)} /> ${say.onlyChanged}</label></p>
-    ${data && shown.length === 0 && html`<p>${words.empty}</p>`}
+    ${data && shown.length === 0 && html`<p>${words.noMatch}</p>`}
     <div class="settings">${shown.map(({ section, settings }) => html`<${Table} key=${section} caption=${say.caption(section || say.general)} rows=${settings} columns=${[
       [say.key, (one) => html`<code><${Text} of=${one.key} /></code>`],
       [say.value, value],

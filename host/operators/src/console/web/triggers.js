@@ -63,6 +63,7 @@ function Changes({ one, path, isOwn, reload }) {
     const { unsubscribed } = await call("DELETE", path, options);
     return unsubscribed === false ? say.removedNotEnded : say.removed;
   };
+  const type = `${text(one.connector)}.${text(one.type)}`;
   return html`
     ${isOwn && html`
       <${ChangeButton} label=${say.test} what=${html`<p>${say.testWhat}</p>`} change=${change("POST", `${own}/test`, say.tested)} onDone=${reload} isAudited=${false} />
@@ -70,7 +71,8 @@ function Changes({ one, path, isOwn, reload }) {
     `}
     <${ChangeButton} label=${say.resubscribe} what=${html`<p>${say.resubscribeWhat}</p>`}
       change=${change("POST", `${path}/resubscribe`, say.resubscribed)} onDone=${reload} />
-    <${ChangeButton} label=${say.remove} danger=${true} what=${html`<p>${say.removeWhat(`${text(one.connector)}.${text(one.type)}`, text(one.tenant), one.urls.length)} ${say.unsent(one.pending_deliveries)}</p>`}
+    <${ChangeButton} label=${say.remove} title=${say.removeTitle(type)} danger=${true}
+      what=${html`<p>${say.removeWhat(type, one.user_identifier, text(one.tenant), one.urls.length)} ${say.unsent(one.pending_deliveries)}</p>`}
       change=${remove} onDone=${() => go(["triggers"])} />
   `;
 }
