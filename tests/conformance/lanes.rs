@@ -9,11 +9,13 @@ use std::thread;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use support::client::Call;
+use support::description::inlined;
 use support::oauth::browser;
 use support::{Client, Dialect, Gateway, OAuthProvider, Pending, Person, Seen, Setup, Upstream};
 
+use crate::answer_schemas::Samples;
 use crate::operations::{Connector, Operation};
-use crate::specifications::Method;
+use crate::specifications::{Answer, Method};
 use crate::upstream::{self, Services};
 
 /// Lanes of a connector with accounts.
@@ -66,13 +68,13 @@ enum Recorder {
 impl Lanes {
     /// Starts gateways and upstreams, and connects the accounts. A call takes at most `timeout_s`
     /// seconds.
-    pub(crate) fn start(connectors: &[Connector], timeout_s: u32) -> Self {
+    pub(crate) fn start(connectors: &[Connector], samples: &Samples, timeout_s: u32) -> Self {
         let services = Arc::<Services>::default();
         let (with_accounts, others): (Vec<_>, Vec<_>) = connectors.iter().partition(|connector| connector.has_accounts);
         let mut lanes = HashMap::new();
         let mut gateways = Vec::new();
         for connector in others {
-            let started = (0..GATEWAYS).map(|_| alone(connector, &services, timeout_s));
+            let started = (0..GATEWAYS).map(|_| alone(connector, samples, &services, timeout_s));
             let (own, running): (Vec<Lane>, Vec<Gateway>) = started.unzip();
             lanes.insert(connector.id.clone(), own);
             gateways.extend(running);
@@ -97,7 +99,7 @@ impl Lanes {
                 .iter()
                 .zip(&upstreams)
                 .map(|(connector, provider)| {
-                    scope.spawn(|| (connector.id.clone(), connected(&gateway, connector, provider, &services)))
+                    scope.spawn(|| (connector.id.clone(), connected(&gateway, connector, samples, provider, &services)))
                 })
                 .collect();
             lanes.extend(connected.into_iter().map(|thread| thread.join().expect("the accounts are connected")));
@@ -151,6 +153,12 @@ impl Lanes {
         self.lanes[connector][0].request(operation, input).begin()
     }
 
+    /// The gateway's description of a connector, with the schemas of its answers.
+    pub(crate) fn description(&self, connector: &str) -> Value {
+        let path = format!("/openapi.json?connector={connector}&answers=typed");
+        inlined(self.lanes[connector][0].client.get(&path).ok())
+    }
+
     /// Calls an operation of a connector.
     pub(crate) fn call(&self, connector: &str, operation: &str, input: &Value) -> Sent {
         self.lanes[connector][0].call(operation, input)
@@ -177,9 +185,9 @@ impl Lane {
 }
 
 /// A gateway with one connector that needs no accounts, and its upstream.
-fn alone(connector: &Connector, services: &Arc<Services>, timeout_s: u32) -> (Lane, Gateway) {
+fn alone(connector: &Connector, samples: &Samples, services: &Arc<Services>, timeout_s: u32) -> (Lane, Gateway) {
     let upstream = Upstream::start();
-    let (methods, services) = (methods(connector), Arc::clone(services));
+    let (methods, services) = (methods(connector, samples), Arc::clone(services));
     upstream.on("*", move |seen| upstream::answer(seen, &methods, &services));
     let mut section = format!("[connectors.{}]\nallow_private_network = true\n", connector.id);
     for (name, url) in &connector.upstreams {
@@ -194,11 +202,12 @@ fn alone(connector: &Connector, services: &Arc<Services>, timeout_s: u32) -> (La
 fn connected(
     gateway: &Gateway,
     connector: &Connector,
+    samples: &Samples,
     provider: &OAuthProvider,
     services: &Arc<Services>,
 ) -> Vec<Lane> {
     let recorded = Recorded::default();
-    let (records, methods, services) = (Arc::clone(&recorded), methods(connector), Arc::clone(services));
+    let (records, methods, services) = (Arc::clone(&recorded), methods(connector, samples), Arc::clone(services));
     provider.on_api(move |seen, account| {
         records.lock().entry(account.name.to_lowercase()).or_default().push(seen.clone());
         upstream::answer(seen, &methods, &services)
@@ -226,10 +235,19 @@ pub(crate) fn init() -> Value {
     json!({"auth_type": "oauth2", "callback_url": "http://127.0.0.1:9/done"})
 }
 
-/// The methods of all operations of a connector.
-fn methods(connector: &Connector) -> Vec<Method> {
+/// The methods of all operations of a connector. If the specification does not describe the answer
+/// of a method, the answer is a recorded one.
+fn methods(connector: &Connector, samples: &Samples) -> Vec<Method> {
     let calls = connector.operations.iter().flat_map(|operation| &operation.calls);
-    calls.filter_map(|call| call.methods.clone().ok()).flatten().collect()
+    let mut methods: Vec<Method> = calls.filter_map(|call| call.methods.clone().ok()).flatten().collect();
+    for method in &mut methods {
+        if matches!(method.answer, Answer::Empty)
+            && let Some(recorded) = samples.of(method).first().copied().cloned()
+        {
+            method.answer = Answer::Sample(recorded);
+        }
+    }
+    methods
 }
 
 /// The keys of a connector's section besides the URLs.

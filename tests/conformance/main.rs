@@ -2,8 +2,10 @@
 //!
 //! The first one is about the requests to upstreams: every operation is called through a running
 //! gateway, and every request that reaches the upstream is compared with the provider's own
-//! specification. The specifications are not part of this repository. `SPECS_DIR` names the folder
-//! that has them. Without it this test is skipped, and says so.
+//! specification. The upstream answers as the specification says, and every answer of the gateway
+//! is compared with the schema that the gateway has of it. The specifications are not part of this
+//! repository. `SPECS_DIR` names the folder that has them. Without it this test is skipped, and
+//! says so.
 //!
 //! The second one is about what callers see: the description of the API is compared with the
 //! catalogue.
@@ -20,6 +22,7 @@
 //! - [`check`]: the comparison, with [`arrival`] for the values of fields
 //! - [`deviations`]: differences that are right
 //! - [`report`]: the result
+//! - [`answer_types`]: the gateway's answers
 //! - [`answers`]: the examples of answers
 //! - [`answer_schemas`]: the schemas of answers that the connectors have
 //! - [`catalogue`]: the second table
@@ -29,6 +32,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
 mod answer_schemas;
+mod answer_types;
 mod answers;
 mod arrival;
 mod catalogue;
@@ -87,12 +91,13 @@ fn all_connectors() -> Option<Vec<Connector>> {
 }
 
 #[test]
-fn every_request_to_an_upstream_is_as_its_specification_says() {
-    let Some(connectors) = all_connectors() else { return };
-    let lanes = Lanes::start(&connectors, 120);
+fn every_request_is_as_its_specification_says_and_every_answer_as_its_schema_says() {
+    let (Some(connectors), Some(folder)) = (all_connectors(), specifications::folder()) else { return };
+    let lanes = Lanes::start(&connectors, &Samples::read(&folder), 120);
     let sent = lanes.send_all(&connectors);
 
-    let wrong = report(&connectors, &sent);
+    let mut wrong = report(&connectors, &sent);
+    wrong.extend(answer_types::wrong(&connectors, &sent, &lanes));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_rules(&lanes, &connectors);
 }
@@ -113,8 +118,8 @@ fn the_answer_schemas_of_every_connector_are_those_of_the_specifications_and_fit
 
 #[test]
 fn every_operation_ends_with_a_problem_while_its_service_fails() {
-    let Some(connectors) = all_connectors() else { return };
-    let lanes = Lanes::start(&connectors, 5);
+    let (Some(connectors), Some(folder)) = (all_connectors(), specifications::folder()) else { return };
+    let lanes = Lanes::start(&connectors, &Samples::read(&folder), 5);
     let wrong = failures::wrong(&lanes, &connectors);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

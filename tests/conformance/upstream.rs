@@ -3,10 +3,18 @@
 
 use parking_lot::RwLock;
 use serde_json::{Value, json};
-use support::{Gate, Reply, Seen};
+use support::{Gate, Reply, Seen, arxiv};
 
 use crate::generator::{Direction, Generator};
 use crate::specifications::{Answer, Method};
+
+/// Methods of DEX Screener whose document describes an item of the list that they answer with.
+const LISTS: [&str; 4] = [
+    "GET /token-profiles/latest/v1",
+    "GET /token-profiles/recent-updates/v1",
+    "GET /token-boosts/latest/v1",
+    "GET /token-boosts/top/v1",
+];
 
 /// Host and path of a request to a stand-in. The base URL of each upstream is below a path that
 /// begins with its host.
@@ -63,18 +71,33 @@ pub(crate) fn answer(seen: &Seen, methods: &[Method], services: &Services) -> Re
 fn sound_answer(seen: &Seen, methods: &[Method]) -> Reply {
     let url = url(seen);
     let method = methods.iter().find(|method| method.verb == seen.method && method.url.values(url).is_some());
-    if let Some(sample) = method.and_then(sample) {
+    let Some(method) = method else { return unspecified_answer(url) };
+    if let Some(sample) = sample(method) {
         return Reply::json(sample);
     }
-    match method.map(|method| &method.answer) {
-        Some(Answer::Schema(schema)) => {
-            let mut generator = Generator::new(&format!("{} {url}", seen.method), Direction::Answer);
-            Reply::json(generator.value(schema, schema))
+    match &method.answer {
+        Answer::Schema(schema) => {
+            // Each query gets another answer, so that the calls of one operation show many answers.
+            let mut generator = Generator::new(&format!("{} {url}?{}", seen.method, seen.query), Direction::Answer);
+            let value = generator.value(schema, schema);
+            let is_item = LISTS.contains(&method.names[0].as_str());
+            Reply::json(if is_item { json!([value]) } else { value })
         }
-        Some(Answer::Sample(sample)) => Reply::json(sample.clone()),
-        Some(Answer::File) => Reply::typed("application/octet-stream", "bytes"),
-        Some(Answer::Empty) => Reply::json(json!({"ok": true})),
-        None => Reply::json(json!({"id": "1"})),
+        Answer::Sample(sample) => Reply::json(sample.clone()),
+        Answer::File => Reply::typed("application/octet-stream", "bytes"),
+        Answer::Empty => Reply::json(json!({"ok": true})),
+    }
+}
+
+/// An answer of a service that has no machine-readable specification.
+fn unspecified_answer(url: &str) -> Reply {
+    match url {
+        "export.arxiv.org/api/query" => {
+            // The first paper has every element that arXiv may send, and the second one has few.
+            arxiv::atom(arxiv::feed(2, 0, 2, &[arxiv::FULL_ENTRY.to_owned(), arxiv::numbered(0)]))
+        }
+        _ if url.starts_with("export.arxiv.org/pdf/") => Reply::typed("application/pdf", arxiv::PDF),
+        _ => Reply::json(json!({"id": "1"})),
     }
 }
 

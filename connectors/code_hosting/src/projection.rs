@@ -1,6 +1,8 @@
 //! Cuts an issue to the members that the caller asked for. Paths have the same rules as the
 //! gateway's `response_fields`.
 
+use std::borrow::Cow;
+
 use connector_sdk::json;
 
 /// Members that an issue always keeps, besides its repository.
@@ -18,13 +20,23 @@ pub(crate) fn issue(text: &str, repository: &str, fields: &[String]) -> Option<S
     with_repository(&cut, repository)
 }
 
-/// Adds the repository as the first member. The string is allocated once, because an answer can
-/// have thousands of issues.
+/// Adds the repository as the first member, in place of GitHub's member of the same name. The string
+/// is allocated once if GitHub sends none, because an answer can have thousands of issues.
 fn with_repository(issue: &str, repository: &str) -> Option<String> {
-    let members = issue.strip_prefix('{')?.trim_start();
-    let comma = if members.starts_with('}') { "" } else { "," };
     let repository = serde_json::to_string(repository).ok()?;
+    let others = match issue.contains("repository\"") {
+        true => Cow::Owned(without_repository(issue)?),
+        false => Cow::Borrowed(issue),
+    };
+    let members = others.strip_prefix('{')?.trim_start();
+    let comma = if members.starts_with('}') { "" } else { "," };
     Some(["{\"repository\":", &repository, comma, members].concat())
+}
+
+fn without_repository(issue: &str) -> Option<String> {
+    let members = json::members(issue)?.into_iter().filter(|(name, _)| name != "repository");
+    let members = members.map(|(name, value)| Some(format!("{}:{value}", serde_json::to_string(&name).ok()?)));
+    Some(format!("{{{}}}", members.collect::<Option<Vec<_>>>()?.join(",")))
 }
 
 /// Writes the members that a path names or goes into. `None` if `text` is not an object.
@@ -97,6 +109,11 @@ mod tests {
     fn without_fields_an_issue_is_unchanged_but_for_its_repository() {
         assert_eq!(text(&[]), format!(r#"{{"repository":"o/r",{}"#, &ISSUE[1..]));
         assert_eq!(issue("{ }", "o/r", &[]).as_deref(), Some(r#"{"repository":"o/r"}"#));
+        let own = r#"{"id":1.0,"repository":{"id":2},"title":"a \"repository\""}"#;
+        assert_eq!(
+            issue(own, "o/r", &[]).as_deref(),
+            Some(r#"{"repository":"o/r","id":1.0,"title":"a \"repository\""}"#)
+        );
     }
 
     #[test]

@@ -55,8 +55,8 @@ fn simple(schema: &Value, levels: usize, depth: usize) -> Value {
 }
 
 /// The names and types of the members of an answer, for a model: an object has its members, a list
-/// has what its items are, and any other value the name of its type. Deeper levels are left out
-/// until it has at most `max_bytes`.
+/// has what its items are, and any other value the name of its type. Answers of several forms are
+/// `anyOf` with each form. Deeper levels are left out until it has at most `max_bytes`.
 pub fn members(schema: &Value, max_bytes: usize) -> Value {
     let mut named = Value::Null;
     for levels in (1..=LEVELS).rev() {
@@ -76,7 +76,10 @@ fn names(schema: &Value, levels: usize) -> Value {
         }
         Some("array") if schema["items"].is_object() => json!([names(&schema["items"], levels)]),
         Some(kind) => kind.into(),
-        None => "any".into(),
+        None => match schema["anyOf"].as_array() {
+            Some(forms) => json!({"anyOf": forms.iter().map(|form| names(form, levels)).collect::<Vec<_>>()}),
+            None => "any".into(),
+        },
     }
 }
 
@@ -192,5 +195,7 @@ mod tests {
         let shorter = json!({"n": "integer", "items": ["object"], "other": "any", "either": "any"});
         assert_eq!(members(&answer(), 60), shorter);
         assert_eq!(members(&json!({"type": "array", "items": {"type": "string"}}), 100), json!(["string"]));
+        let forms = json!({"anyOf": [answer(), {"type": "array", "items": {"type": "object"}}]});
+        assert_eq!(members(&forms, 1000), json!({"anyOf": [expected, ["object"]]}));
     }
 }

@@ -8,8 +8,10 @@
 //! - [`derive`](self::derive): makes a schema of samples. The crate `openapi_table` makes one of a
 //!   specification, and `connectors new --from-openapi` uses the same code
 //! - [`samples`]: the recorded answers
+//! - [`further`]: answers of the connectors that differ from their examples
 
 mod derive;
+mod further;
 mod samples;
 
 use std::fs;
@@ -41,7 +43,7 @@ const MAX_BYTES: usize = 20 << 10;
 pub(crate) fn wrong(connectors: &[Connector], description: &Value, samples: &Samples) -> Vec<String> {
     let is_update = std::env::var_os("UPDATE_ANSWER_SCHEMAS").is_some();
     let mut rows = vec![HEAD.map(str::to_owned).to_vec()];
-    let mut wrong = Vec::new();
+    let mut wrong = further::unknown(connectors);
     for connector in connectors {
         let file = file(&connector.id);
         let present = fs::read_to_string(&file).ok();
@@ -83,13 +85,14 @@ fn made(connector: &Connector, description: &Value, samples: &Samples) -> Map<St
         let (name, content) = named(connector, &operation.path, description);
         let example = &content["application/json"]["example"];
         let answers_file = content.get("*/*").is_some();
-        if answers_file {
+        if answers_file || has_schema(content, description) {
             continue;
         }
-        let specified = answers::method(&name, operation, example).and_then(|method| schema(method, example, samples));
-        // An answer that no specification describes is the connector's own, as its example shows it.
-        let schema = specified.or_else(|| of_values([example], Detail::FULL).filter(answer_file::says_members));
-        if let Some(schema) = schema {
+        let mut shown = further::answers(&name);
+        shown.insert(0, example.clone());
+        let specified = answers::method(&name, operation, example).and_then(|method| schema(method, &shown, samples));
+        // An answer that no specification describes is the connector's own, as its examples show it.
+        if let Some(schema) = specified.or_else(|| of_examples(&shown)) {
             schemas.insert(operation.path.clone(), schema);
         }
     }
@@ -103,9 +106,19 @@ fn named<'a>(connector: &Connector, path: &str, description: &'a Value) -> (Stri
     (name, &described["content"])
 }
 
+/// Returns `true` if the manifest has a schema of an answer. A connector must not have a second one
+/// of the same answer.
+fn has_schema(content: &Value, description: &Value) -> bool {
+    let unknown = &description["components"]["schemas"]["Answer"];
+    let described = &content["application/json"]["schema"];
+    // An operation that runs in the background answers with its job, or with the answer.
+    let is_unknown = described == unknown || described["anyOf"].as_array().is_some_and(|all| all.contains(unknown));
+    !is_unknown
+}
+
 /// The schema of the answer of a method: the members of its specification with which no sample and
-/// no example disagrees.
-fn schema(method: &Method, example: &Value, samples: &Samples) -> Option<Value> {
+/// no example disagrees. The first example is the one of the operation.
+fn schema(method: &Method, examples: &[Value], samples: &Samples) -> Option<Value> {
     let recorded = samples.of(method);
     let mut schema = match &method.answer {
         Answer::Schema(schema) => Reader::new(schema).read(schema, Detail::FULL)?,
@@ -114,10 +127,18 @@ fn schema(method: &Method, example: &Value, samples: &Samples) -> Option<Value> 
         Answer::Empty | Answer::File => return None,
     };
     // The document may describe an item of the list that the service returns.
-    if example.is_array() && schema["type"] == "object" {
+    if examples[0].is_array() && schema["type"] == "object" {
         schema = json!({"type": "array", "items": schema});
     }
-    let fits = recorded.into_iter().chain([example]).all(|value| agree(&mut schema, value));
+    let fits = recorded.into_iter().chain(examples).all(|value| agree(&mut schema, value));
+    (fits && answer_file::says_members(&schema)).then_some(schema)
+}
+
+/// The schema of a connector's own answers, from examples of them.
+fn of_examples(examples: &[Value]) -> Option<Value> {
+    let mut schema = of_values(examples, Detail::FULL)?;
+    // The schema has the members of all examples. It does not have the nulls in place of members yet.
+    let fits = examples.iter().all(|value| agree(&mut schema, value));
     (fits && answer_file::says_members(&schema)).then_some(schema)
 }
 
@@ -135,7 +156,8 @@ fn misfits(connector: &Connector, description: &Value, samples: &Samples, schema
         let example = &content["application/json"]["example"];
         let recorded = answers::method(&name, operation, example).map(|method| samples.of(method)).unwrap_or_default();
         let validator = jsonschema::validator_for(&with_null(&schemas[&operation.path])).unwrap();
-        for value in recorded.into_iter().chain([example]) {
+        let further = further::answers(&name);
+        for value in recorded.into_iter().chain(&further).chain([example]) {
             wrong
                 .extend(violations(value, &validator).into_iter().map(|(place, why)| format!("{name}: {place} {why}")));
         }

@@ -94,7 +94,7 @@ impl Samples {
     }
 
     /// The answers to a method.
-    pub(super) fn of(&self, method: &Method) -> Vec<&Value> {
+    pub(crate) fn of(&self, method: &Method) -> Vec<&Value> {
         let is_of = |sample: &&Sample| match &sample.request {
             Request::Sent(verb, url) => *verb == method.verb && method.url.values(url).is_some(),
             Request::Named(name) => method.names.contains(name),
