@@ -1,5 +1,7 @@
 //! Usage: what tenants have called on each day, for the operator.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use support::{Client, Gateway, Reply, Setup, Store, Upstream, module, wait_for};
 
@@ -7,7 +9,11 @@ use super::{pages, run};
 use crate::fleet::key_of;
 use crate::integrations::{client, on_each_store};
 
-on_each_store!(calls_by_every_way_are_counted, usage_has_pages_days_and_a_command);
+on_each_store!(
+    calls_by_every_way_are_counted,
+    usage_has_pages_days_and_a_command,
+    a_kill_loses_only_calls_that_were_not_written_yet_and_no_call_is_counted_twice,
+);
 
 fn started(store: &Store, service: &Upstream, config: &str) -> Gateway {
     Setup::new()
@@ -27,6 +33,13 @@ fn service() -> Upstream {
 
 fn usage(gateway: &Gateway, by: &str) -> Vec<Value> {
     gateway.client().get(&format!("/admin/usage?by={by}")).ok()["usage"].as_array().unwrap().clone()
+}
+
+/// The number of calls of a tenant, added up over the rows of a list.
+fn counted(gateway: &Gateway, by: &str, tenant: &str) -> usize {
+    let rows = usage(gateway, by);
+    let calls = rows.iter().filter(|row| row["tenant"] == tenant).map(|row| row["calls"].as_u64().unwrap());
+    usize::try_from(calls.sum::<u64>()).unwrap()
 }
 
 /// The row of a tenant in which these members have these values.
@@ -155,6 +168,67 @@ fn usage_has_pages_days_and_a_command(store: &Store) {
     assert_eq!(by_subject["usage"][0]["subject"], "ann", "{by_subject}");
 }
 
+/// The ids of the recorded calls of a tenant. Each call has one record.
+fn recorded(gateway: &Gateway, tenant: &str) -> BTreeSet<String> {
+    let listed = gateway.client().get(&format!("/admin/calls?tenant={tenant}&limit=200")).ok();
+    let records = listed["calls"].as_array().unwrap();
+    let ids: BTreeSet<_> = records.iter().map(|record| record["request_id"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(ids.len(), records.len(), "{listed:#}");
+    ids
+}
+
+/// The gateway writes usage every few seconds and records more often, each in separate
+/// transactions. So a kill may lose other calls from the usage than from the records.
+fn a_kill_loses_only_calls_that_were_not_written_yet_and_no_call_is_counted_twice(store: &Store) {
+    const WRITTEN: usize = 5;
+    const LATE: usize = 3;
+    let service = service();
+    let mut gateway = started(store, &service, "[calls]\nkeep = \"all\"");
+    let acme = client(&gateway, "acme", None, "operate");
+    let call = |gateway: &Gateway, ids: &[String]| {
+        let caller = acme.at(&gateway.address());
+        for id in ids {
+            let call = caller.request("POST", "/connectors/account/forward").header("x-request-id", id);
+            call.json(&json!({"path": "/a"})).send().ok();
+        }
+    };
+    let (mut in_usage, mut in_records) = (0, BTreeSet::new());
+    for kill in 1..=2 {
+        let named =
+            |kind: &str, count: usize| (0..count).map(|number| format!("{kind}-{kill}-{number}")).collect::<Vec<_>>();
+        let (early, late) = (named("early", WRITTEN), named("late", LATE));
+        call(&gateway, &early);
+        in_usage += WRITTEN;
+        in_records.extend(early);
+        // The limit of this wait is the promise: a kill loses no call that is older than a minute.
+        wait_for("the usage of all calls", || (counted(&gateway, "operation", "acme") == in_usage).then_some(()));
+        wait_for("the records of all calls", || (recorded(&gateway, "acme") == in_records).then_some(()));
+        call(&gateway, &late);
+        gateway.kill();
+        gateway = gateway.start_again();
+
+        let kept = counted(&gateway, "operation", "acme");
+        assert!((in_usage..=in_usage + LATE).contains(&kept), "{kept} calls after {in_usage} were written");
+        // The rows of operations and those of users are written in one transaction.
+        for by in ["tenant", "connector", "subject"] {
+            assert_eq!(counted(&gateway, by, "acme"), kept, "by {by}");
+        }
+        in_usage = kept;
+        let records = recorded(&gateway, "acme");
+        assert!(records.is_superset(&in_records), "{records:?} after {in_records:?} were written");
+        in_records.extend(late);
+        assert!(records.is_subset(&in_records), "{records:?}");
+        in_records = records;
+    }
+    let last = ["last-0", "last-1"].map(str::to_owned);
+    call(&gateway, &last);
+    // A gateway that stops writes everything, and nothing of what a kill has lost comes back.
+    let gateway = gateway.start_again();
+    assert_eq!(counted(&gateway, "operation", "acme"), in_usage + last.len());
+    in_records.extend(last);
+    assert_eq!(recorded(&gateway, "acme"), in_records);
+}
+
 #[test]
 fn gateways_add_to_the_same_rows_and_one_that_is_killed_keeps_what_it_has_stored() {
     let (store, service) = (Store::postgres(), service());
@@ -173,10 +247,7 @@ fn gateways_add_to_the_same_rows_and_one_that_is_killed_keeps_what_it_has_stored
     for _ in 0..4 {
         at_other.call("account/forward", json!({"path": "/a"})).ok();
     }
-    let calls = |gateway: &Gateway| {
-        let rows = usage(gateway, "operation");
-        rows.iter().find(|row| row["tenant"] == "acme").map_or(0, |row| row["calls"].as_u64().unwrap())
-    };
+    let calls = |gateway: &Gateway| counted(gateway, "operation", "acme");
     wait_for("the usage of both gateways", || (calls(&one) == 7).then_some(()));
     other.kill();
     acme.call("account/forward", json!({"path": "/a"})).ok();
