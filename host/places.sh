@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks that no connector's and no provider's name is in the host, and that few places open files, ask for the time, run statements
-# or write to a terminal. A part of `make lint`.
+# Checks that no connector's and no provider's name is in the host, and that few places open files, ask for the time, run statements,
+# write to a terminal or expose a secret. A part of `make lint`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,6 +34,52 @@ sandbox/src/clock.rs     the clock that connectors ask
 clock/                   this clock
 store/src/jobs/types.rs  ids that sort by their time
 database/src/sqlite/mod.rs  the clock of SQLite, which runs evenly from the start of the process on
+'
+
+# Types take a secret as a secret: the vault seals it, `egress::Credential` sends it, `egress::Masker` searches for it. A reviewer of
+# secrets reads these files alone. Each is here with what it does with the text of a secret.
+exposers='
+vault/src/cipher.rs                        encrypts it
+vault/src/lib.rs                           reads unsealed text and JSON
+vault/src/master.rs                        the master key: its id, its file, and the keys that it seals
+egress/src/credential.rs                   headers, queries and forms
+egress/src/needle.rs                       the search for it in responses
+egress/src/sign/aws.rs                     signs requests
+egress/src/sign/hmac.rs                    the same
+hooks/src/secret.rs                        verifies the requests of services
+webhooks/src/signature.rs                  signs webhooks
+triggers/src/push.rs                       the secrets of an inbox
+sandbox/src/cache.rs                       the key of compiled modules
+sandbox/src/http/hook.rs                   fills the secret of an inbox in
+oauth/src/tokens.rs                        the sealed form of tokens
+oauth/src/account_grant.rs                 the sealed form of the credentials of accounts
+oauth/src/provider.rs                      hands it to the library for OAuth
+oauth/src/revoke.rs                        a token in the body of a revocation
+integrations/src/account_secret.rs         its digest, and the key in its sealed form
+integrations/src/authorization_result.rs   the completion in the URL of the user
+integrations/src/import.rs                 checks what is imported, and hashes it
+integrations/src/key.rs                    the forms of keys
+auth/src/bootstrap.rs                      the first key, which the operator chose
+config/src/private_key.rs                  reads PEM
+config/src/telemetry.rs                    headers for the collector
+tls/src/pair.rs                            the digest of a private key, and its PEM
+database/src/postgres/address.rs           the password in the URL of the database
+rest/src/connect/form.rs                   the credentials that a person typed
+rest/src/connect/visit.rs                  the same
+rest/src/integrations/callback.rs          the code of a callback, for its fuzz target
+rest/src/webhooks.rs                       shows a new secret once
+agents/src/agent_sessions.rs               the same
+operators/src/admin/keys.rs                the same
+cli/src/keys/mod.rs                        the same
+cli/src/operator/listen.rs                 the same
+src/welcome.rs                             the same
+cli/src/operator/age.rs                    the key of an encrypted file
+authoring/src/gateway/remote.rs            sends the key of a gateway
+authoring/src/oci/credentials.rs           sends the password of a registry
+authoring/src/dev/account.rs               connects an account with it
+authoring/src/dev/mod.rs                   shows the key of a temporary gateway
+authoring/src/dev/provider.rs              gives out the token of the author
+authoring/src/compile_cache.rs             writes the key of compiled modules to its file
 '
 
 # Prints each line of code in the folder $1 that matches the extended regular expression $2, with the advice $4, except in the
@@ -75,7 +121,13 @@ other_statements() {
   code_with "$1" 'database\(\)\.(read|write)\(' '' 'write statements in the crate `store`, which knows the tables'
 }
 
-# Checks that `other_opens`, `other_clocks`, `future_times` and `other_statements` find what they must find, and nothing else.
+exposed_secrets() {
+  code_with "$1" 'expose_secret\(\)|::expose_secret' "$exposers" \
+    'give the secret to a type that takes it, such as `Vault` or `egress::Credential`, or allow the file in host/places.sh'
+}
+
+# Checks that `other_opens`, `other_clocks`, `future_times`, `other_statements` and `exposed_secrets` find what they must find, and
+# nothing else.
 test_other_calls() {
   local sample expected
   sample=$(mktemp -d)
@@ -99,11 +151,15 @@ fn end() -> SystemTime {
     clock::now() + LIFETIME
         + store.database().read(|connection| connection.one("SELECT 1", &[]))
 }
+fn text(secret: &SecretString) -> &str {
+    secret.expose_secret()
+}
 #[cfg(test)]
 mod tests {
     fn now() {
         fs::read(path);
         SystemTime::now();
+        secret.expose_secret();
     }
 }
 RUST
@@ -118,8 +174,10 @@ src/one.rs:13
 config/read.rs:16
 src/one.rs:16
 config/read.rs:17
-src/one.rs:17'
-  diff <(echo "$expected") <({ other_opens "$sample"; other_clocks "$sample"; future_times "$sample"; other_statements "$sample"; } | sed -e "s|^$sample/||" -e 's/: .*//') >&2 || {
+src/one.rs:17
+config/read.rs:20
+src/one.rs:20'
+  diff <(echo "$expected") <({ other_opens "$sample"; other_clocks "$sample"; future_times "$sample"; other_statements "$sample"; exposed_secrets "$sample"; } | sed -e "s|^$sample/||" -e 's/: .*//') >&2 || {
     echo "host/places.sh: its test of places fails" >&2
     exit 1
   }
@@ -147,7 +205,7 @@ host/sandbox/src/child.rs        the pipe to the process that started this one'
 
 # `grep` fails if it finds nothing, which is good here.
 test_other_calls
-found=$(names_in_the_host || true; other_opens host; other_clocks host; future_times host; other_statements host; other_writers)
+found=$(names_in_the_host || true; other_opens host; other_clocks host; future_times host; other_statements host; exposed_secrets host; other_writers)
 if [ -n "$found" ]; then
   echo "$found" >&2
   exit 1

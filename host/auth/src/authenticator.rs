@@ -15,10 +15,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwap;
 use hyper::header::HeaderValue;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, MissedTickBehavior};
 
+use super::bootstrap::hash_of;
 use super::caller::Caller;
 use super::error::AuthError;
 use super::jwt::JwtIssuers;
@@ -110,7 +111,7 @@ impl Authenticator {
                 expires_at: None,
                 is_used: Arc::default(),
             };
-            (key::hash(chosen.expose_secret()), entry)
+            (hash_of(chosen), entry)
         };
         Self::with_keys(store, metrics, max_age, chosen.map(entry).into_iter().collect())
     }

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::key::{self, NoRandomness};
 use super::scope::Scopes;
-use store::{KeyAdoption, KeyId, Store, StoreError};
+use store::{KeyAdoption, KeyHash, KeyId, Store, StoreError};
 
 /// The tenant of the first key.
 pub(crate) const DEFAULT_TENANT: &str = "default";
@@ -52,12 +52,17 @@ pub async fn bootstrap(store: &Store, chosen: Option<&SecretString>) -> Result<O
         return Ok(store.keys().create_first(stored).await?.then_some(key));
     };
     check(chosen)?;
-    let stored = key::stored(chosen.expose_secret(), "GATEWAY_BOOTSTRAP_KEY", DEFAULT_TENANT, Scopes::of_first_key())?;
+    let stored = key::stored(hash_of(chosen), "GATEWAY_BOOTSTRAP_KEY", DEFAULT_TENANT, Scopes::of_first_key())?;
     match store.keys().adopt(stored).await? {
         KeyAdoption::Accepted => Ok(None),
         KeyAdoption::Revoked => Err(BootstrapError::Revoked),
         KeyAdoption::OtherRights(id) => Err(BootstrapError::Narrower(id)),
     }
+}
+
+/// The hash by which a chosen key is recognised.
+pub(super) fn hash_of(chosen: &SecretString) -> KeyHash {
+    key::hash(chosen.expose_secret())
 }
 
 /// Checks the form of a chosen key.

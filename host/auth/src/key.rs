@@ -67,7 +67,7 @@ pub fn make_key(
     scopes: Scopes,
 ) -> Result<(NewApiKey, SecretString), NoRandomness> {
     let text = token(PREFIX)?;
-    let mut key = stored(&text, name, tenant, scopes)?;
+    let mut key = stored(hash(&text), name, tenant, scopes)?;
     key.subject = subject.map(str::to_owned);
     key.prefix = text.chars().take(SHOWN_CHARACTERS).collect();
     Ok((key, text.into()))
@@ -97,13 +97,13 @@ fn token(prefix: &str) -> Result<String, NoRandomness> {
 }
 
 /// The record of a key that a person chose. Lists show no part of such a key.
-pub(super) fn stored(text: &str, name: &str, tenant: &str, scopes: Scopes) -> Result<NewApiKey, NoRandomness> {
+pub(super) fn stored(hash: KeyHash, name: &str, tenant: &str, scopes: Scopes) -> Result<NewApiKey, NoRandomness> {
     Ok(NewApiKey {
         id: KeyId(format!("key_{}", random(ID_CHARACTERS)?)),
         name: name.to_owned(),
         tenant: tenant.to_owned(),
         scopes: scopes.to_string(),
-        hash: hash(text),
+        hash,
         ..NewApiKey::default()
     })
 }

@@ -116,19 +116,15 @@ impl Sessions {
 
 #[cfg(test)]
 mod tests {
-    use secrecy::ExposeSecret;
     use tempfile::TempDir;
 
     use super::*;
-    use crate::key::{self, Form, make_session_token};
+    use crate::key::make_session_token;
     use store::{KeyId, NewAgentSession};
 
     /// Stores a session like another process would. Returns its id and the hash of its token.
     async fn add(store: &Store) -> (KeyId, KeyHash) {
-        let (id, hash, token) = make_session_token().unwrap();
-        assert_eq!(key::hash(token.expose_secret()), hash);
-        assert_eq!(key::form_of(token.expose_secret()), Form::Session);
-        assert_eq!(key::form_of(&token.expose_secret()[..20]), Form::Damaged);
+        let (id, hash, _) = make_session_token().unwrap();
         let new = NewAgentSession {
             id: id.clone(),
             hash,

@@ -226,6 +226,15 @@ fn a_key_has_the_documented_form() {
     assert!(!format!("{stored:?}").contains(key));
 }
 
+#[test]
+fn the_token_of_a_session_has_the_documented_form() {
+    let (_, hash, token) = make_session_token().unwrap();
+    let token = token.expose_secret();
+    assert_eq!(key::hash(token), hash);
+    assert_eq!(key::form_of(token), key::Form::Session);
+    assert_eq!(key::form_of(&token[..20]), key::Form::Damaged);
+}
+
 proptest! {
     #[test]
     fn a_key_with_one_wrong_character_is_recognised(position in 4..53_usize, other in "[0-9A-Za-z]") {

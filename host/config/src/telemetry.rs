@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hyper::header::{HeaderName, HeaderValue};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 use url::Url;
 
 use super::declare::{Entry, settings};
@@ -27,15 +27,15 @@ settings! {
         /// Time between two exports of the metrics.
         pub metrics_interval: Duration = Duration::from_secs(60) => "metrics_interval_s": seconds(1..=3600);
         /// Headers of requests to the collector. Secret, because collectors take keys in them.
-        pub headers: BTreeMap<String, SecretString> = BTreeMap::new() => "headers": Headers;
+        pub headers: BTreeMap<String, HeaderValue> = BTreeMap::new() => "headers": Headers;
     }
 }
 
 /// Headers by their names.
 struct Headers;
 
-impl Entry<BTreeMap<String, SecretString>> for Headers {
-    fn read(&self, section: &mut Section<'_>, key: &'static str, target: &mut BTreeMap<String, SecretString>) {
+impl Entry<BTreeMap<String, HeaderValue>> for Headers {
+    fn read(&self, section: &mut Section<'_>, key: &'static str, target: &mut BTreeMap<String, HeaderValue>) {
         section.each(key, |name, headers| {
             if HeaderName::try_from(name).is_err() {
                 headers.refuse(name, "is not the name of a header");
@@ -43,14 +43,18 @@ impl Entry<BTreeMap<String, SecretString>> for Headers {
             }
             let mut secret = None;
             headers.value(name, &mut secret, |given| value::secret().convert(given));
-            if secret.as_ref().is_some_and(|secret| HeaderValue::try_from(secret.expose_secret()).is_err()) {
-                headers.problem(name, "has a character that headers cannot have".to_owned());
+            match secret.map(|secret| HeaderValue::try_from(secret.expose_secret())) {
+                None => {}
+                Some(Err(_)) => headers.problem(name, "has a character that headers cannot have".to_owned()),
+                Some(Ok(mut value)) => {
+                    value.set_sensitive(true);
+                    target.insert(name.to_owned(), value);
+                }
             }
-            target.extend(secret.map(|secret| (name.to_owned(), secret)));
         });
     }
 
-    fn show(&self, list: &mut List, key: &'static str, headers: &BTreeMap<String, SecretString>) {
+    fn show(&self, list: &mut List, key: &'static str, headers: &BTreeMap<String, HeaderValue>) {
         list.section(key, |list| {
             for name in headers.keys() {
                 list.add(name, Shown::Secret(true));

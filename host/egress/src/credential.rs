@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::Method;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
-use url::Url;
+use url::{Url, form_urlencoded};
 
 use super::error::EgressError;
 use super::mask::Masker;
@@ -78,6 +78,16 @@ impl Credential {
         Ok(Self::prepare(Placement::Header { name: AUTHORIZATION, value }, vec![own, joined, encoded]))
     }
 
+    /// HTTP Basic of an OAuth client, whose id and secret are form-encoded (RFC 6749, section 2.3.1).
+    ///
+    /// # Errors
+    /// As [`Credential::basic`].
+    pub fn client(id: &str, secret: Option<&SecretString>) -> Result<Self, EgressError> {
+        let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+        let secret = secret.map(|secret| encode(secret.expose_secret())).unwrap_or_default();
+        Self::basic(&encode(id), secret.into())
+    }
+
     /// A query parameter.
     pub fn query(name: &str, secret: SecretString) -> Self {
         Self::prepare(Placement::Query { name: name.to_owned(), value: secret.clone() }, vec![secret])
@@ -131,16 +141,16 @@ impl Credential {
     }
 
     /// Sets the header of the credential, if it is for a header, and replaces earlier values.
-    pub(super) fn apply_header(&self, headers: &mut HeaderMap) {
+    pub fn apply_header(&self, headers: &mut HeaderMap) {
         if let Placement::Header { name, value } = &self.0.placement {
             headers.insert(name.clone(), value.clone());
         }
     }
 
-    /// Name and value of the query parameter, if the credential is for one.
-    pub(super) fn query_parameter(&self) -> Option<(&str, &SecretString)> {
+    /// The query parameter, if the credential is for one.
+    pub(super) fn query_parameter(&self) -> Option<SecretField<'_>> {
         match &self.0.placement {
-            Placement::Query { name, value } => Some((name, value)),
+            Placement::Query { name, value } => Some(SecretField { name, value }),
             Placement::Header { .. } | Placement::Signature(_) => None,
         }
     }
@@ -179,10 +189,28 @@ impl Credential {
         }
     }
 
-    /// The secret of the user.
-    pub(super) fn secret(&self) -> Option<&SecretString> {
-        self.0.secrets.first()
+    /// The secret of the user in a form field of this name.
+    pub(super) fn form_field<'a>(&'a self, name: &'a str) -> Option<SecretField<'a>> {
+        self.0.secrets.first().map(|value| SecretField { name, value })
     }
+}
+
+/// A parameter of a query, or a field of a form, that has the secret of the user.
+#[derive(Clone, Copy)]
+pub(super) struct SecretField<'a> {
+    pub(super) name: &'a str,
+    value: &'a SecretString,
+}
+
+impl SecretField<'_> {
+    pub(super) fn append_to(self, fields: &mut form_urlencoded::Serializer<'_, impl form_urlencoded::Target>) {
+        fields.append_pair(self.name, self.value.expose_secret());
+    }
+}
+
+/// A field with a secret, for [`Body::Form`](super::Body::Form).
+pub fn secret_field(name: &str, secret: &SecretString) -> (String, String) {
+    (name.to_owned(), secret.expose_secret().to_owned())
 }
 
 /// The headers that sign a request, and the signature in one of them.

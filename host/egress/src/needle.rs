@@ -7,11 +7,21 @@
 //! and 8 bytes of the text. In `a%2` the search is undecided, because the text ends inside of an
 //! encoded character. In `a%2E` nothing is found, and one byte agrees.
 
-use secrecy::{ExposeSecret, SecretSlice};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use secrecy::{ExposeSecret, SecretSlice, SecretString};
+
+/// Length of the shortest secret that is masked, in bytes. Shorter ones occur in ordinary text.
+pub const SHORTEST_SECRET: usize = 8;
+
+/// Returns `true` if a secret is too short to be masked.
+pub fn is_too_short(secret: &SecretString) -> bool {
+    secret.expose_secret().len() < SHORTEST_SECRET
+}
 
 /// The bytes that count as equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Alphabet {
+enum Alphabet {
     Exact,
     /// The standard and the URL-safe alphabet of base64 are equal.
     Base64,
@@ -55,7 +65,19 @@ pub(super) enum Found {
 }
 
 impl Needle {
-    pub(super) fn new(bytes: Vec<u8>, alphabet: Alphabet) -> Self {
+    /// The spellings of a secret. A secret that is too short has none.
+    pub(super) fn spellings(secret: &SecretString) -> Vec<Self> {
+        if is_too_short(secret) {
+            return Vec::new();
+        }
+        let bytes = secret.expose_secret().as_bytes();
+        let digits = bytes.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect();
+        let mut needles = vec![Self::new(bytes.to_vec(), Alphabet::Exact), Self::new(digits, Alphabet::Hex)];
+        needles.extend((0..3).map(|offset| Self::new(base64_at(bytes, offset), Alphabet::Base64)));
+        needles
+    }
+
+    fn new(bytes: Vec<u8>, alphabet: Alphabet) -> Self {
         let ambiguous = bytes.contains(&b'%') || bytes.contains(&b'\\');
         Self { bytes: bytes.into(), alphabet, readings: if ambiguous { &ALL } else { &ALL[..1] } }
     }
@@ -185,6 +207,18 @@ fn unescape(letter: u8) -> u8 {
         b'r' => b'\r',
         other => other,
     }
+}
+
+/// The characters of base64 that depend on the secret only, if `offset` bytes precede it.
+fn base64_at(secret: &[u8], offset: usize) -> Vec<u8> {
+    let mut padded = vec![0; offset];
+    padded.extend_from_slice(secret);
+    let encoded = STANDARD_NO_PAD.encode(&padded).into_bytes();
+    // A character has six bits. The first character may contain bits of the preceding bytes, and
+    // the last one may not be full.
+    let first = (offset * 8).div_ceil(6);
+    let last = padded.len() * 8 / 6;
+    encoded[first..last].to_vec()
 }
 
 /// One character of a text with its encoding undone.

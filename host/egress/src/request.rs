@@ -6,12 +6,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::Method;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use tokio::time::Instant;
 use url::form_urlencoded;
 
 use super::call_record::CallRecord;
-use super::credential::Credential;
+use super::credential::{Credential, SecretField};
 use super::error::EgressError;
 use super::form_field::FormField;
 use super::headers::Headers;
@@ -183,7 +183,7 @@ impl Body {
     pub(super) fn encode(
         &self,
         headers: &mut HeaderMap,
-        secret: Option<(&str, &SecretString)>,
+        secret: Option<SecretField<'_>>,
     ) -> Result<OutgoingBody, EgressError> {
         match self {
             Self::Empty if secret.is_none() => Ok(None.into()),
@@ -194,8 +194,8 @@ impl Body {
                 };
                 let mut form = form_urlencoded::Serializer::new(String::new());
                 form.extend_pairs(fields.iter());
-                if let Some((name, value)) = secret {
-                    form.append_pair(name, value.expose_secret());
+                if let Some(field) = secret {
+                    field.append_to(&mut form);
                 }
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
                 Ok(Some(Bytes::from(form.finish())).into())

@@ -8,7 +8,6 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
-use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 
 use super::answer::AcceptedJob;
@@ -84,7 +83,7 @@ pub async fn answer_idempotently(
     let call = IdempotentCall::new(caller.tenant(), caller.subject(), key, request);
     let taken = match gateway.idempotency.begin(&call).await.map_err(|error| idempotency_problem(&error))? {
         KeyStatus::New(taken) => taken,
-        KeyStatus::Ended(kept) => return replayed_answer(kept.expose_secret()),
+        KeyStatus::Ended(kept) => return replayed_answer(&kept),
         other => return Err(status_problem(&other)),
     };
     let memory = gateway.egress.memory().clone();

@@ -9,13 +9,18 @@ use super::key::Key;
 use super::key_form::KeyUse;
 use super::{IntegrationError, Integrations};
 use contract::{AuthScheme, Signature};
-use egress::{Credential, EgressError, SHORTEST_SECRET};
+use egress::{Credential, EgressError, is_too_short};
 use oauth::{AccountGrant, Tokens};
 use store::digest::sha256;
 use store::{Account, AuthType, Details, GrantType, Integration, Sealed, Status};
 
 /// The SHA-256 of a secret, by which the secret is recognised.
 pub(super) type SecretDigest = [u8; 32];
+
+/// The digest of a secret that is about to be sealed, or was unsealed.
+pub(super) fn digest_of(secret: &SecretSlice<u8>) -> SecretDigest {
+    sha256(secret.expose_secret())
+}
 
 /// The secret of a connected account. The store keeps it sealed.
 pub enum AccountSecret {
@@ -65,7 +70,7 @@ impl AccountSecret {
     /// Returns `true` if requests carry a secret that is too short to be masked in responses.
     pub fn is_too_short(&self) -> bool {
         match self {
-            Self::OAuth2 { tokens, .. } => tokens.access_token.expose_secret().len() < SHORTEST_SECRET,
+            Self::OAuth2 { tokens, .. } => is_too_short(&tokens.access_token),
             Self::ApiKey(key, _) => key.too_short().is_some(),
             Self::None => false,
         }
@@ -148,7 +153,7 @@ impl Integrations {
         let bytes = self.secret_bytes(integration).await?.ok_or_else(missing)?;
         Ok(match scheme {
             AuthScheme::Oauth2(_) => AccountSecret::OAuth2 {
-                tokens: Tokens::from_bytes(bytes.expose_secret())?,
+                tokens: Tokens::from_bytes(&bytes)?,
                 scopes: integration.details.scopes.clone(),
                 since: integration.updated_at,
                 client: integration.oauth_client.clone(),
@@ -177,6 +182,6 @@ impl Integrations {
         integration: &Integration,
         digest: &SecretDigest,
     ) -> Result<bool, IntegrationError> {
-        Ok(self.secret_bytes(integration).await?.is_some_and(|held| sha256(held.expose_secret()) == *digest))
+        Ok(self.secret_bytes(integration).await?.is_some_and(|held| digest_of(&held) == *digest))
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::{SecureRandom, SystemRandom};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 
 use super::provider::{Issuer, NoIssuer};
 use super::{AccountSecret, AuthorizationResult, ConnectRequest, IntegrationError, Integrations};
@@ -46,7 +46,7 @@ impl Integrations {
         let context = request.holder.verifier_context(request.user_identifier.as_deref());
         let verifier = match verifier {
             None => None,
-            Some(verifier) => Some(self.vault.seal(&context, verifier.expose_secret().as_bytes()).await?),
+            Some(verifier) => Some(self.vault.seal(&context, verifier).await?),
         };
         let expires_at = self.store.database().now().await? + life;
         let authorization = Authorization {
@@ -102,9 +102,9 @@ impl Integrations {
         let Authorization { holder, user_identifier, verifier, .. } = authorization;
         let Some(sealed) = verifier else { return Ok(None) };
         let unsealed = async {
-            let bytes = self.vault.unseal(&holder.verifier_context(user_identifier.as_deref()), sealed).await?;
-            let text = str::from_utf8(bytes.expose_secret());
-            Ok(text.map_err(|_| IntegrationError::Secret("it is not UTF-8".to_owned()))?.into())
+            let context = holder.verifier_context(user_identifier.as_deref());
+            let text = self.vault.unseal_text(&context, sealed).await?;
+            text.map_err(|_| IntegrationError::Secret("it is not UTF-8".to_owned()))
         };
         unsealed.await.map(Some).map_err(|error: IntegrationError| {
             error.log("the PKCE verifier or the device code of an authorization cannot be unsealed");

@@ -4,18 +4,16 @@
 //! With `confirm`, such a grant is not used: the completion reaches only the browser of the person
 //! who consented, and only the caller that began the authorization can confirm with it.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use secrecy::{ExposeSecret, SecretSlice, SecretString};
+use secrecy::{SecretSlice, SecretString};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use super::authorization::{random_secret, state_hash};
 use super::connect::NewConnection;
 use super::{AccountSecret, IntegrationError, Integrations};
-use oauth::Tokens;
+use oauth::{Tokens, TokensJson};
 use store::{Account, AccountAddress, FoundGrant, Holder, Integration, Labels, PendingGrant, Sealed};
 
 /// Time that the caller has to confirm a grant.
@@ -36,9 +34,7 @@ struct GrantJson<'a> {
     account_id: Option<String>,
     account_email: Option<String>,
     account_name: Option<String>,
-    /// As [`Tokens::to_bytes`] writes them.
-    #[serde(borrow)]
-    tokens: Cow<'a, RawValue>,
+    tokens: TokensJson<'a>,
     /// The requested scopes, and the scopes that the provider gave.
     requested_scopes: Vec<String>,
     scopes: Option<Vec<String>>,
@@ -126,51 +122,47 @@ impl Integrations {
         secret: &AccountSecret,
         labels: Option<Labels>,
     ) -> Result<Sealed, IntegrationError> {
-        let grant = to_bytes(account, secret, labels)?;
-        Ok(self.vault.seal(&holder.grant_context(user_identifier), grant.expose_secret()).await?)
+        let json = serde_json::to_vec(&to_json(account, secret, labels)?).map_err(|error| damaged(&error))?;
+        Ok(self.vault.seal(&holder.grant_context(user_identifier), &SecretSlice::from(json)).await?)
     }
 
     /// Unseals a grant.
     pub(super) async fn unseal_grant(&self, grant: &PendingGrant) -> Result<OpenGrant, IntegrationError> {
         let context = grant.holder.grant_context(&grant.user_identifier);
-        let bytes = self.vault.unseal(&context, &grant.sealed).await?;
-        from_bytes(bytes.expose_secret())
+        let json = self.vault.unseal_json::<GrantJson<'static>>(&context, &grant.sealed).await?;
+        open(json.map_err(|error| damaged(&error))?)
     }
 }
 
-fn to_bytes(
+fn to_json(
     account: Account,
     secret: &AccountSecret,
     labels: Option<Labels>,
-) -> Result<SecretSlice<u8>, IntegrationError> {
+) -> Result<GrantJson<'_>, IntegrationError> {
     let AccountSecret::OAuth2 { tokens, scopes, since, client } = secret else {
         return Err(IntegrationError::Secret("only OAuth 2 grants can wait for a confirmation".to_owned()));
     };
-    let bytes = tokens.to_bytes();
-    let raw: &RawValue = serde_json::from_slice(bytes.expose_secret()).map_err(|error| damaged(&error))?;
-    let json = GrantJson {
+    Ok(GrantJson {
         account_id: account.id,
         account_email: account.email,
         account_name: account.name,
         address: account.address,
-        tokens: Cow::Borrowed(raw),
+        tokens: tokens.to_json(),
         requested_scopes: scopes.clone(),
         scopes: tokens.scopes.clone(),
         since_s: since.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
         expires_in_s: tokens.expires_in.map(|lifetime| lifetime.as_secs()),
         labels,
         client: client.clone(),
-    };
-    Ok(serde_json::to_vec(&json).map_err(|error| damaged(&error))?.into())
+    })
 }
 
-fn from_bytes(bytes: &[u8]) -> Result<OpenGrant, IntegrationError> {
-    let json: GrantJson<'_> = serde_json::from_slice(bytes).map_err(|error| damaged(&error))?;
+fn open(json: GrantJson<'_>) -> Result<OpenGrant, IntegrationError> {
     let tokens = Tokens {
         expires_in: json.expires_in_s.map(Duration::from_secs),
         scopes: json.scopes,
         grant: None,
-        ..Tokens::from_bytes(json.tokens.get().as_bytes())?
+        ..Tokens::from_json(json.tokens)?
     };
     let account =
         Account { id: json.account_id, email: json.account_email, name: json.account_name, address: json.address };
@@ -187,6 +179,7 @@ fn damaged(error: &serde_json::Error) -> IntegrationError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::account_secret::digest_of;
 
     #[test]
     fn a_grant_comes_back_as_it_was_sealed() {
@@ -207,14 +200,14 @@ mod tests {
         let scopes = vec!["read".to_owned(), "write".to_owned()];
         let secret = AccountSecret::OAuth2 { tokens, scopes: scopes.clone(), since, client: Some("oac_1".to_owned()) };
         let labels = Some(Labels::from([("team".to_owned(), "blue".to_owned())]));
-        let bytes = to_bytes(account.clone(), &secret, labels.clone()).unwrap();
-        let OpenGrant { account: read_account, secret: read, labels: read_labels } =
-            from_bytes(bytes.expose_secret()).unwrap();
+        let json = to_json(account.clone(), &secret, labels.clone()).unwrap();
+        let json = serde_json::from_str(&serde_json::to_string(&json).unwrap()).unwrap();
+        let OpenGrant { account: read_account, secret: read, labels: read_labels } = open(json).unwrap();
         assert_eq!((read_account, read_labels), (account.clone(), labels));
         let details = |secret: &AccountSecret| secret.details(account.clone(), None);
         assert_eq!(details(&read), details(&secret));
-        let bytes = |secret: &AccountSecret| secret.to_bytes().unwrap().expose_secret().to_vec();
-        assert_eq!(bytes(&read), bytes(&secret));
-        assert!(from_bytes(b"{}").is_err());
+        let digest = |secret: &AccountSecret| digest_of(&secret.to_bytes().unwrap());
+        assert_eq!(digest(&read), digest(&secret));
+        assert!(serde_json::from_str::<GrantJson<'_>>("{}").is_err());
     }
 }

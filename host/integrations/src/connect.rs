@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use secrecy::ExposeSecret;
-
 use super::events::Change;
 use super::{AccountSecret, ConnectRequest, IntegrationError, Integrations};
 use store::{Account, Connected, Holder, Integration, Labels, NewDelivery, PendingGrant};
@@ -114,7 +112,7 @@ impl Integrations {
     ) -> Result<Connected, IntegrationError> {
         let sealed = match secret.to_bytes() {
             None => None,
-            Some(bytes) => Some(self.vault.seal(&holder.secret_context(user_identifier), bytes.expose_secret()).await?),
+            Some(bytes) => Some(self.vault.seal(&holder.secret_context(user_identifier), &bytes).await?),
         };
         Ok(Connected {
             auth_type: secret.auth_type(),

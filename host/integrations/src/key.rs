@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use serde::Serialize;
 
-use super::key_form::KeyUse;
+use super::key_form::{KeyForm, KeyUse};
 use contract::KeyPlacement;
-use egress::{Credential, EgressError, KeyPair, SHORTEST_SECRET, SignatureScheme};
+use egress::{Credential, EgressError, KeyPair, SHORTEST_SECRET, SignatureScheme, is_too_short};
 
 /// An API key, a user name with a password, or a key that signs requests.
 #[derive(Clone)]
@@ -73,6 +73,15 @@ impl Key {
         key.ok_or(NoKey)
     }
 
+    /// Reads a key that an author gives in one line, as [`KeyForm::members_of`] takes it apart.
+    ///
+    /// # Errors
+    /// If the line has no key of this form.
+    pub fn from_line(form: KeyForm, line: &SecretString) -> Result<Self, NoKey> {
+        let members = SecretString::from(form.members_of(line.expose_secret()).to_string());
+        Self::from_bytes(members.expose_secret().as_bytes())
+    }
+
     /// A key, or a user name with or without a password. `None` if it is neither.
     pub fn new(
         api_key: Option<SecretString>,
@@ -105,8 +114,7 @@ impl Key {
     /// The name of the member that is too short to be masked in responses. `None` if the key is
     /// long enough.
     pub fn too_short(&self) -> Option<&'static str> {
-        let is_short = |text: &SecretString| text.expose_secret().len() < SHORTEST_SECRET;
-        if self.session_token.as_ref().is_some_and(is_short) {
+        if self.session_token.as_ref().is_some_and(is_too_short) {
             return Some("session_token");
         }
         let secret = self.secret.expose_secret();

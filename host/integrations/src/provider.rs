@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use secrecy::ExposeSecret;
 use thiserror::Error;
 use url::Url;
 
@@ -239,9 +238,8 @@ impl Integrations {
         let client_secret = match secret {
             None => None,
             Some(sealed) => {
-                let bytes = self.vault.unseal(&TenantOauthClient::context(&tenant, &name), &sealed).await?;
-                let text = str::from_utf8(bytes.expose_secret());
-                Some(text.map_err(|_| IntegrationError::Secret("it is not UTF-8".to_owned()))?.into())
+                let text = self.vault.unseal_text(&TenantOauthClient::context(&tenant, &name), &sealed).await?;
+                Some(text.map_err(|_| IntegrationError::Secret("it is not UTF-8".to_owned()))?)
             }
         };
         Ok(TenantClient { id, client: OauthClient { client_id, client_secret }, scopes, redirect_url })

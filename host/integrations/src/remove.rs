@@ -3,16 +3,15 @@
 
 use std::sync::Arc;
 
-use secrecy::ExposeSecret;
 use tokio::time::{Instant, sleep};
 
+use super::account_secret::digest_of;
 use super::events::Change;
 use super::freshness::Freshness;
 use super::provider::{Issuer, NoIssuer};
 use super::refresh::{LEASE, MAX_WAIT, POLL};
 use super::{AccountSecret, IntegrationError, Integrations};
 use oauth::Revocation;
-use store::digest::sha256;
 use store::{Holder, Integration};
 
 impl Integrations {
@@ -52,7 +51,7 @@ impl Integrations {
             let Some(current) = self.store.integrations().by_id(id).await? else { break };
             // The user has connected the account again in the meantime. The new tokens are kept.
             if let Some(secret) = &secret
-                && !self.holds_secret(&current, &sha256(secret.expose_secret())).await?
+                && !self.holds_secret(&current, &digest_of(secret)).await?
             {
                 if let Some(fence) = fence {
                     self.store.integrations().release_refresh(id, fence).await?;

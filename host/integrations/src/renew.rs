@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use secrecy::ExposeSecret;
-
 use super::freshness::Freshness;
 use super::live_credential::{not_refreshed, reauthorize};
 use super::reason::Reason;
@@ -68,7 +66,7 @@ impl Integrations {
         }
         // A refresh without a refresh token would end an access that may still work.
         let secret = self.secret_bytes(&before).await.map_err(|error| failed(&connector, error.into()))?;
-        let tokens = secret.and_then(|secret| Tokens::from_bytes(secret.expose_secret()).ok());
+        let tokens = secret.and_then(|secret| Tokens::from_bytes(&secret).ok());
         if !tokens.is_some_and(|tokens| tokens.are_renewable()) {
             return Err(NotRenewed::NoTokens);
         }

@@ -14,7 +14,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use secrecy::ExposeSecret;
 use thiserror::Error;
 use tokio::time::sleep;
 
@@ -104,7 +103,7 @@ impl Integrations {
             let secret = self.account_secret(previous, &scheme, None).await?;
             let AccountSecret::OAuth2 { mut tokens, scopes, since, client } = secret else { return Ok(None) };
             // A token that was made from the account's own credentials ends by itself.
-            if tokens.grant.is_some() || share_a_token(&tokens, new) {
+            if tokens.grant.is_some() || tokens.share_one_with(new) {
                 return Ok(None);
             }
             tokens.expires_in = details.expires_at.map(|at| at.duration_since(*updated_at).unwrap_or_default());
@@ -198,7 +197,7 @@ impl Integrations {
         let AccountSecret::OAuth2 { mut tokens, since, client, .. } = secret else { return Ok(()) };
         let Issuer { provider, .. } = self.issuer(&grant.holder.connector, client.as_deref(), &account.address).await?;
         let current = self.current_tokens(&grant.holder, &grant.user_identifier).await?;
-        if current.is_some_and(|current| share_a_token(&current, &tokens)) {
+        if current.is_some_and(|current| current.share_one_with(&tokens)) {
             return Ok(());
         }
         let has_expired = tokens.expires_in.is_some_and(|lifetime| since + lifetime <= clock::now());
@@ -243,39 +242,7 @@ impl Integrations {
     /// The tokens that an account has now, or `None` if it was removed or has no tokens.
     async fn current_tokens(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Tokens>, IntegrationError> {
         let Some(row) = self.store.integrations().get(holder, user_identifier).await? else { return Ok(None) };
-        let Some(secret) = self.secret_bytes(&row).await? else { return Ok(None) };
-        Ok(Tokens::from_bytes(secret.expose_secret()).ok())
-    }
-}
-
-/// Returns `true` if both have the same access token or the same refresh token. Not constant-time:
-/// the gateway holds both.
-fn share_a_token(one: &Tokens, other: &Tokens) -> bool {
-    let refresh_token = |tokens: &Tokens| tokens.refresh_token.as_ref().map(|token| token.expose_secret().to_owned());
-    one.access_token.expose_secret() == other.access_token.expose_secret()
-        || refresh_token(one).is_some() && refresh_token(one) == refresh_token(other)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn tokens(access_token: &str, refresh_token: Option<&str>) -> Tokens {
-        Tokens {
-            access_token: access_token.into(),
-            refresh_token: refresh_token.map(Into::into),
-            expires_in: None,
-            scopes: None,
-            grant: None,
-        }
-    }
-
-    #[test]
-    fn grants_that_share_a_token_are_not_told_apart() {
-        let previous = tokens("a", Some("r"));
-        assert!(share_a_token(&previous, &tokens("a", None)));
-        assert!(share_a_token(&previous, &tokens("b", Some("r"))));
-        assert!(!share_a_token(&previous, &tokens("b", Some("s"))));
-        assert!(!share_a_token(&tokens("a", None), &tokens("b", None)));
+        let secret = self.secret_bytes(&row).await?;
+        Ok(secret.and_then(|secret| Tokens::from_bytes(&secret).ok()))
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use secrecy::ExposeSecret;
+use serde_json::Value;
 
 use super::provider::Issuer;
 use super::{AccountSecret, Integrations};
@@ -50,7 +50,7 @@ pub async fn connect(store: &Store, vault: &Vault, name: &str, refresh_token: &s
         grant: None,
     };
     let context = holder.secret_context(name);
-    let sealed = vault.seal(&context, tokens.to_bytes().expose_secret()).await.unwrap();
+    let sealed = vault.seal(&context, &tokens.to_bytes()).await.unwrap();
     let secret = AccountSecret::OAuth2 { tokens, scopes: Vec::new(), since: clock::now(), client: None };
     let details = secret.details(Account::default(), Some(sealed));
     store.integrations().connect(&holder, name, AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
@@ -59,7 +59,6 @@ pub async fn connect(store: &Store, vault: &Vault, name: &str, refresh_token: &s
 /// The refresh token that is stored for an account.
 pub async fn refresh_token(vault: &Vault, row: &Integration) -> Result<String, VaultError> {
     let context = row.holder.secret_context(&row.user_identifier);
-    let bytes = vault.unseal(&context, row.details.secret.as_ref().unwrap()).await?;
-    let tokens = Tokens::from_bytes(bytes.expose_secret()).unwrap();
-    Ok(tokens.refresh_token.unwrap().expose_secret().to_owned())
+    let tokens: Value = vault.unseal_json(&context, row.details.secret.as_ref().unwrap()).await?.unwrap();
+    Ok(tokens["refresh_token"].as_str().unwrap().to_owned())
 }

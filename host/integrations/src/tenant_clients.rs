@@ -1,6 +1,6 @@
 //! The OAuth clients of tenants, which the operator sets.
 
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 
 use super::{IntegrationError, Integrations};
 use store::{NewOauthClient, TenantOauthClient};
@@ -20,7 +20,7 @@ impl Integrations {
             None => None,
             Some(secret) => {
                 let context = TenantOauthClient::context(&client.tenant, &client.name);
-                Some(self.vault.seal(&context, secret.expose_secret().as_bytes()).await?)
+                Some(self.vault.seal(&context, &secret).await?)
             }
         };
         Ok(self.store.oauth_clients().set(NewOauthClient { secret, ..client }).await?)

@@ -1,6 +1,5 @@
 //! The sealed values of jobs.
 
-use secrecy::ExposeSecret;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -29,9 +28,8 @@ impl Jobs {
         let Parts { store, vault, .. } = &self.parts;
         let Some(sealed) = store.jobs().value(job, value).await? else { return Ok(None) };
         let [room, row] = value.context(job);
-        let bytes = compute::drive(sealed.bytes.len(), vault.unseal(&[&room, &row], &sealed)).await?;
-        let text = std::str::from_utf8(bytes.expose_secret()).map_err(|error| JobError::Value(error.to_string()))?;
-        Ok(Some(text.to_owned()))
+        let bytes = compute::drive(sealed.bytes.len(), vault.unseal_content(&[&room, &row], &sealed)).await?;
+        String::from_utf8(bytes).map(Some).map_err(|error| JobError::Value(error.to_string()))
     }
 
     /// Reads a value of a job that is JSON. `None` if the job does not have it.

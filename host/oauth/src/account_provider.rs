@@ -17,12 +17,12 @@ use super::error_text::ErrorText;
 use super::provider::{additional, manifest_url};
 use super::recipients::Recipients;
 use super::response::Response;
-use super::revoke::{Revocation, Revoker, basic, field};
+use super::revoke::{Revocation, Revoker};
 use super::token_response::{TokenLocation, standard_tokens};
 use super::tokens::Tokens;
 use config::{self, BadKey, Config, OauthApp, OauthClient, rsa_key};
 use contract::{AuthAdditions, ClientAuthentication, Oauth2};
-use egress::{Body, Credential, Egress, Headers};
+use egress::{Body, Credential, Egress, Headers, secret_field};
 
 /// The grant type of an assertion (RFC 7523, section 2.1).
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
@@ -173,10 +173,10 @@ impl TokenSource<'_> {
                 }
                 let secret = client.client_secret.as_ref();
                 let credential = match self.scheme.client_authentication {
-                    ClientAuthentication::Basic => Some(basic(client)?),
+                    ClientAuthentication::Basic => Some(Credential::client(&client.client_id, secret)?),
                     ClientAuthentication::Body => {
                         form.push(("client_id".to_owned(), client.client_id.clone()));
-                        form.extend(secret.map(|secret| field("client_secret", secret)));
+                        form.extend(secret.map(|secret| secret_field("client_secret", secret)));
                         None
                     }
                 };
@@ -193,7 +193,8 @@ impl TokenSource<'_> {
                 };
                 let key_id = key.private_key_id.as_deref();
                 let assertion = sign(&key.private_key, key_id, &claims, clock::now()).await.map_err(unusable_key)?;
-                let form = vec![("grant_type".to_owned(), JWT_BEARER.to_owned()), field("assertion", &assertion)];
+                let form =
+                    vec![("grant_type".to_owned(), JWT_BEARER.to_owned()), secret_field("assertion", &assertion)];
                 self.exchange(json, form, None, vec![&assertion]).await.map_err(of_account)
             }
             TokenRequest::AppInstallation { app, is_operators } => {

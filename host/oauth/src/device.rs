@@ -15,12 +15,11 @@ use super::error::{NotConfigured, TokenError};
 use super::error_text::ErrorText;
 use super::provider::{Provider, additional};
 use super::response::Response;
-use super::revoke::{basic, field};
 use super::token_response::{TokenLocation, standard_tokens};
 use super::tokens::Tokens;
 use contract::ClientAuthentication;
 use contract_rules::text::is_hidden;
-use egress::{Body, Headers};
+use egress::{Body, Credential, Headers, secret_field};
 
 /// The grant type of a device code (RFC 8628, section 3.4).
 const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
@@ -100,7 +99,8 @@ impl Provider {
     /// See [`TokenError`]. `Unavailable` means that the next request may succeed. `Refused` has the
     /// code `access_denied` if the user has declined, and `expired_token` if the code has expired.
     pub async fn poll_device(&self, device_code: &SecretString) -> Result<DeviceAnswer, TokenError> {
-        let mut form = vec![("grant_type".to_owned(), DEVICE_CODE.to_owned()), field("device_code", device_code)];
+        let mut form =
+            vec![("grant_type".to_owned(), DEVICE_CODE.to_owned()), secret_field("device_code", device_code)];
         let parameters = additional(&self.scheme.token_parameters);
         form.extend(parameters.map(|(name, value)| (name.to_owned(), value.to_owned())));
         let response = self.post_as_client(&self.token.endpoint, form).await?;
@@ -126,10 +126,12 @@ impl Provider {
     ) -> Result<Response, TokenError> {
         let secret = self.client.client_secret.as_ref();
         let credential = match self.scheme.client_authentication {
-            ClientAuthentication::Basic if secret.is_some() => Some(basic(&self.client)?),
+            ClientAuthentication::Basic if secret.is_some() => {
+                Some(Credential::client(&self.client.client_id, secret)?)
+            }
             ClientAuthentication::Basic | ClientAuthentication::Body => {
                 form.push(("client_id".to_owned(), self.client.client_id.clone()));
-                form.extend(secret.map(|secret| field("client_secret", secret)));
+                form.extend(secret.map(|secret| secret_field("client_secret", secret)));
                 None
             }
         };

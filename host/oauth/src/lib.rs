@@ -46,7 +46,7 @@ pub use self::error::{NotConfigured, TokenError};
 pub use self::provider::{Provider, TenantClient, no_authorization_url, token_urls};
 pub use self::recipients::{Recipients, site};
 pub use self::revoke::Revocation;
-pub use self::tokens::{NoTokens, Tokens};
+pub use self::tokens::{NoTokens, Tokens, TokensJson};
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -2,7 +2,7 @@
 
 use hyper::header::{ACCEPT, HeaderMap, HeaderValue};
 use hyper::{Method, StatusCode};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
 
@@ -12,7 +12,7 @@ use super::error_text::ErrorText;
 use super::tokens::Tokens;
 use config::{self, OauthClient};
 use contract::{ClientAuthentication, Oauth2};
-use egress::{Body, Credential, Egress, EgressError, Headers};
+use egress::{Body, Credential, Egress, EgressError, Headers, secret_field};
 
 /// The placeholder in a manifest's URL, as it is written there and as a URL parser encodes it.
 const CLIENT_ID: [&str; 2] = ["{client_id}", "%7Bclient_id%7D"];
@@ -107,24 +107,25 @@ impl Revoker {
 
     fn request(&self, tokens: &Tokens) -> Result<(Method, Body, Option<Credential>), EgressError> {
         let access_token = &tokens.access_token;
+        let secret = self.client.client_secret.as_ref();
+        let basic = || Credential::client(&self.client.client_id, secret);
         Ok(match self.method {
             RevocationMethod::Bearer => (Method::POST, Body::Empty, Some(Credential::bearer(access_token.clone())?)),
             RevocationMethod::Delete => {
                 let body = json!({ "access_token": access_token.expose_secret() });
-                (Method::DELETE, Body::Json(body.to_string().into()), Some(basic(&self.client)?))
+                (Method::DELETE, Body::Json(body.to_string().into()), Some(basic()?))
             }
             RevocationMethod::Form => {
                 let (token, hint) = match &tokens.refresh_token {
                     Some(token) => (token, "refresh_token"),
                     None => (access_token, "access_token"),
                 };
-                let mut form = vec![field("token", token), ("token_type_hint".to_owned(), hint.to_owned())];
-                let secret = self.client.client_secret.as_ref();
+                let mut form = vec![secret_field("token", token), ("token_type_hint".to_owned(), hint.to_owned())];
                 if !self.client_in_body && secret.is_some() {
-                    return Ok((Method::POST, Body::Form(form), Some(basic(&self.client)?)));
+                    return Ok((Method::POST, Body::Form(form), Some(basic()?)));
                 }
                 form.push(("client_id".to_owned(), self.client.client_id.clone()));
-                form.extend(secret.map(|secret| field("client_secret", secret)));
+                form.extend(secret.map(|secret| secret_field("client_secret", secret)));
                 (Method::POST, Body::Form(form), None)
             }
         })
@@ -135,15 +136,4 @@ impl Revoker {
 /// revocation is then reached.
 fn is_gone(error: &str) -> bool {
     matches!(error, "account_inactive" | "invalid_token" | "token_revoked")
-}
-
-pub(super) fn field(name: &str, secret: &SecretString) -> (String, String) {
-    (name.to_owned(), secret.expose_secret().to_owned())
-}
-
-/// RFC 6749, section 2.3.1: both parts are form-encoded before they are joined.
-pub(super) fn basic(client: &OauthClient) -> Result<Credential, EgressError> {
-    let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
-    let secret = client.client_secret.as_ref().map(|secret| encode(secret.expose_secret())).unwrap_or_default();
-    Credential::basic(&encode(&client.client_id), secret.into())
 }

@@ -35,25 +35,28 @@ pub struct NoTokens;
 /// The sealed form, which contains only the secrets. The names never change, because every database
 /// contains them.
 #[derive(Serialize, Deserialize)]
-struct TokensJson<'a> {
-    #[serde(borrow)]
+pub struct TokensJson<'a> {
     access_token: Cow<'a, str>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     refresh_token: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     grant: Option<GrantJson>,
 }
 
 impl Tokens {
-    /// The JSON text of the secrets, to seal.
-    pub fn to_bytes(&self) -> SecretSlice<u8> {
-        let json = TokensJson {
+    /// The secrets, in the form to seal.
+    pub fn to_json(&self) -> TokensJson<'_> {
+        TokensJson {
             access_token: self.access_token.expose_secret().into(),
             refresh_token: self.refresh_token.as_ref().map(|token| token.expose_secret().into()),
             grant: self.grant.as_ref().map(AccountGrant::to_sealed),
-        };
+        }
+    }
+
+    /// The JSON text of the secrets, to seal.
+    pub fn to_bytes(&self) -> SecretSlice<u8> {
         // Strings and optional strings can always be written as JSON.
-        serde_json::to_vec(&json).unwrap_or_default().into()
+        serde_json::to_vec(&self.to_json()).unwrap_or_default().into()
     }
 
     /// Reads the tokens that [`Tokens::to_bytes`] wrote. Lifetime and scopes are stored elsewhere,
@@ -61,8 +64,15 @@ impl Tokens {
     ///
     /// # Errors
     /// If the bytes have another form.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, NoTokens> {
-        let json: TokensJson<'_> = serde_json::from_slice(bytes).map_err(|_| NoTokens)?;
+    pub fn from_bytes(bytes: &SecretSlice<u8>) -> Result<Self, NoTokens> {
+        Self::from_json(serde_json::from_slice(bytes.expose_secret()).map_err(|_| NoTokens)?)
+    }
+
+    /// As [`Tokens::from_bytes`], for the form that [`Tokens::to_json`] returned.
+    ///
+    /// # Errors
+    /// If the grant has another form.
+    pub fn from_json(json: TokensJson<'_>) -> Result<Self, NoTokens> {
         Ok(Self {
             access_token: json.access_token.into_owned().into(),
             refresh_token: json.refresh_token.map(|token| token.into_owned().into()),
@@ -72,8 +82,42 @@ impl Tokens {
         })
     }
 
+    /// Returns `true` if both have the same access token or the same refresh token. Not
+    /// constant-time: the gateway holds both.
+    pub fn share_one_with(&self, other: &Self) -> bool {
+        self.access_token.expose_secret() == other.access_token.expose_secret()
+            || match (&self.refresh_token, &other.refresh_token) {
+                (Some(own), Some(other)) => own.expose_secret() == other.expose_secret(),
+                _ => false,
+            }
+    }
+
     /// Returns `true` if the gateway can get the next access token without the user.
     pub fn are_renewable(&self) -> bool {
         self.refresh_token.is_some() || self.grant.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(access_token: &str, refresh_token: Option<&str>) -> Tokens {
+        Tokens {
+            access_token: access_token.into(),
+            refresh_token: refresh_token.map(Into::into),
+            expires_in: None,
+            scopes: None,
+            grant: None,
+        }
+    }
+
+    #[test]
+    fn tokens_that_share_one_are_not_told_apart() {
+        let previous = tokens("a", Some("r"));
+        assert!(previous.share_one_with(&tokens("a", None)));
+        assert!(previous.share_one_with(&tokens("b", Some("r"))));
+        assert!(!previous.share_one_with(&tokens("b", Some("s"))));
+        assert!(!tokens("a", None).share_one_with(&tokens("b", None)));
     }
 }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use secrecy::ExposeSecret;
 use tokio::time::sleep;
 
 use super::gateways;
@@ -164,7 +163,7 @@ impl Site {
                     _ => return,
                 }
             }
-            Ok(KeyStatus::Ended(answer)) => String::from_utf8(answer.expose_secret().to_vec()).unwrap(),
+            Ok(KeyStatus::Ended(answer)) => String::from_utf8(answer).unwrap(),
             Ok(KeyStatus::Lost) => {
                 let mut calls = self.calls.lock();
                 self.world.log(format_args!("{} says that call {number} is lost", process.name()));

@@ -8,7 +8,6 @@ use database::connection::{Connection, Durability};
 use database::digest::sha256_hex;
 use database::time::millis;
 use database::value::values;
-use secrecy::ExposeSecret;
 use thiserror::Error;
 use vault::Sealed;
 use vault::{Vault, VaultError};
@@ -88,8 +87,7 @@ impl Storage<'_> {
             // A previous gateway stored it, and `seal_plain_values` has not run yet.
             Some((None, plain)) => Ok(Some(plain)),
             Some((Some(key_id), bytes)) => {
-                let value = vault.unseal(&[CONTEXT, &id], &Sealed { key_id, bytes }).await?;
-                Ok(Some(value.expose_secret().to_vec()))
+                Ok(Some(vault.unseal_content(&[CONTEXT, &id], &Sealed { key_id, bytes }).await?))
             }
         }
     }

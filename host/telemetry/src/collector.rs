@@ -17,7 +17,6 @@ use opentelemetry_proto::transform::trace::tonic::group_spans_by_resource_and_sc
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use opentelemetry_sdk::trace::{SpanData, SpanExporter};
 use prost::Message;
-use secrecy::{ExposeSecret, SecretString};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 use url::Url;
@@ -42,21 +41,19 @@ pub(super) struct Collector {
 
 impl Collector {
     /// # Errors
-    /// `InvalidRequest` if the URL cannot be called, or for a header that cannot be sent.
+    /// `InvalidRequest` if the URL cannot be called, or for a name that headers cannot have.
     pub(super) fn new(
         endpoint: &Url,
-        headers: &BTreeMap<String, SecretString>,
+        headers: &BTreeMap<String, HeaderValue>,
         egress: &Egress,
         resource: ResourceAttributesWithSchema,
     ) -> Result<Self, EgressError> {
-        let invalid = |what: &str| EgressError::InvalidRequest { detail: format!("`telemetry.headers` has a {what}") };
         let mut map = HeaderMap::new();
         for (name, value) in headers {
-            let name = HeaderName::try_from(name).map_err(|_| invalid("name that headers cannot have"))?;
-            let mut value =
-                HeaderValue::try_from(value.expose_secret()).map_err(|_| invalid("value that headers cannot have"))?;
-            value.set_sensitive(true);
-            map.insert(name, value);
+            let name = HeaderName::try_from(name).map_err(|_| EgressError::InvalidRequest {
+                detail: "`telemetry.headers` has a name that headers cannot have".to_owned(),
+            })?;
+            map.insert(name, value.clone());
         }
         // The operator chose the URL. A collector is usually in the private network.
         let (upstream, _) = Upstream::of_url("collector", endpoint, true)?;

@@ -4,7 +4,6 @@ use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -170,9 +169,8 @@ impl Triggers {
 
     /// The body of an event.
     pub(super) async fn body(&self, event: &StoredEvent) -> Result<String, TriggerError> {
-        let bytes = self.parts.vault.unseal(&StoredEvent::context(&event.id), &event.body).await?;
-        let text = std::str::from_utf8(bytes.expose_secret());
-        text.map(str::to_owned).map_err(|error| TriggerError::Damaged(error.to_string()))
+        let bytes = self.parts.vault.unseal_content(&StoredEvent::context(&event.id), &event.body).await?;
+        String::from_utf8(bytes).map_err(|error| TriggerError::Damaged(error.to_string()))
     }
 
     /// Lets callers who wait for events look again.

@@ -77,7 +77,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -286,8 +286,7 @@ impl Triggers {
 
     /// Reads a sealed value that is JSON.
     async fn unseal<T: DeserializeOwned>(&self, context: &[&str], sealed: &Sealed) -> Result<T, TriggerError> {
-        let bytes = self.parts.vault.unseal(context, sealed).await?;
-        Ok(serde_json::from_slice(bytes.expose_secret())?)
+        Ok(self.parts.vault.unseal_json(context, sealed).await??)
     }
 
     /// The vault, ready to seal events in a transaction.

@@ -21,6 +21,36 @@ pub(super) fn new_key() -> Result<Key, VaultError> {
     Ok(SecretBox::new(key))
 }
 
+/// A value that the vault seals: bytes, or a secret.
+pub trait Sealable {
+    /// The bytes that are encrypted.
+    fn plaintext(&self) -> &[u8];
+}
+
+impl Sealable for [u8] {
+    fn plaintext(&self) -> &[u8] {
+        self
+    }
+}
+
+impl<const N: usize> Sealable for [u8; N] {
+    fn plaintext(&self) -> &[u8] {
+        self
+    }
+}
+
+impl Sealable for Vec<u8> {
+    fn plaintext(&self) -> &[u8] {
+        self
+    }
+}
+
+impl<S: AsRef<[u8]> + Zeroize + ?Sized> Sealable for SecretBox<S> {
+    fn plaintext(&self) -> &[u8] {
+        self.expose_secret().as_ref()
+    }
+}
+
 /// A key that is ready for use.
 pub(super) struct Cipher(LessSafeKey);
 
@@ -33,7 +63,8 @@ impl Cipher {
     }
 
     /// Returns the nonce, the ciphertext and its tag. Only the same context unseals them.
-    pub(super) fn seal(&self, context: &[&str], secret: &[u8]) -> Result<Vec<u8>, VaultError> {
+    pub(super) fn seal(&self, context: &[&str], secret: &(impl Sealable + ?Sized)) -> Result<Vec<u8>, VaultError> {
+        let secret = secret.plaintext();
         let nonce = generate::<[u8; NONCE_LEN]>(&SystemRandom::new()).map_err(|_| VaultError::NoRandomness)?.expose();
         let mut bytes = Vec::with_capacity(NONCE_LEN + secret.len() + AES_256_GCM.tag_len());
         bytes.extend_from_slice(&nonce);
@@ -56,15 +87,23 @@ impl Cipher {
     /// Returns the secret. Returns `None` if the bytes, the context or the key differ from those at
     /// sealing.
     pub(super) fn unseal(&self, context: &[&str], bytes: &[u8]) -> Option<SecretSlice<u8>> {
-        let (nonce, ciphertext) = bytes.split_first_chunk::<NONCE_LEN>()?;
-        let mut buffer = ciphertext.to_vec();
-        let nonce = Nonce::assume_unique_for_key(*nonce);
-        let secret =
-            self.0.open_in_place(nonce, associated_data(context), &mut buffer).ok().map(|secret| (&*secret).into());
+        let mut buffer = self.unseal_content(context, bytes)?;
+        let secret: SecretSlice<u8> = SecretBox::new(buffer.as_slice().into());
         // The buffer held the secret in the clear. The returned copy is overwritten when it is
         // dropped.
         buffer.zeroize();
-        secret.map(SecretBox::new)
+        Some(secret)
+    }
+
+    /// As [`Cipher::unseal`], for content that is not overwritten when it is dropped.
+    pub(super) fn unseal_content(&self, context: &[&str], bytes: &[u8]) -> Option<Vec<u8>> {
+        let (nonce, ciphertext) = bytes.split_first_chunk::<NONCE_LEN>()?;
+        let mut buffer = ciphertext.to_vec();
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        // If the bytes are not authentic, ring overwrites what it has decrypted.
+        let length = self.0.open_in_place(nonce, associated_data(context), &mut buffer).ok()?.len();
+        buffer.truncate(length);
+        Some(buffer)
     }
 }
 

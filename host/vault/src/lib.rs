@@ -38,17 +38,19 @@ mod types;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
+use std::str::Utf8Error;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use database::StoreError;
 use database::id::random_id;
-use secrecy::{SecretBox, SecretSlice};
+use secrecy::{ExposeSecret, SecretBox, SecretSlice, SecretString};
+use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use self::cipher::Cipher;
+use self::cipher::{Cipher, Sealable};
 use self::data_keys::DataKeys;
 pub use self::data_keys::{Notes, SealedTables};
 pub use self::error::VaultError;
@@ -195,7 +197,7 @@ impl Vault {
     ///
     /// # Errors
     /// Fails if the store does, or if the operating system provides no random numbers.
-    pub async fn seal(&self, context: &[&str], secret: &[u8]) -> Result<Sealed, VaultError> {
+    pub async fn seal(&self, context: &[&str], secret: &(impl Sealable + ?Sized)) -> Result<Sealed, VaultError> {
         self.keys(|keys| keys.current.is_some() && keys.read_at.elapsed() < MAX_AGE).await?.seal(context, secret)
     }
 
@@ -205,7 +207,11 @@ impl Vault {
     ///
     /// # Errors
     /// If the operating system provides no random numbers.
-    pub fn seal_with_known_key(&self, context: &[&str], secret: &[u8]) -> Result<Sealed, VaultError> {
+    pub fn seal_with_known_key(
+        &self,
+        context: &[&str],
+        secret: &(impl Sealable + ?Sized),
+    ) -> Result<Sealed, VaultError> {
         self.inner.keys.load().seal(context, secret)
     }
 
@@ -224,7 +230,49 @@ impl Vault {
     /// Fails with [`VaultError::Altered`] if the secret was altered or has another context, with
     /// [`VaultError::UnknownKey`] if its data key is not available, or if the store fails.
     pub async fn unseal(&self, context: &[&str], sealed: &Sealed) -> Result<SecretSlice<u8>, VaultError> {
-        self.keys(|keys| keys.unsealed.contains_key(&sealed.key_id)).await?.unseal(context, sealed)
+        self.cipher_of(sealed).await?.unseal(context, &sealed.bytes).ok_or(VaultError::Altered)
+    }
+
+    /// Unseals a secret that is text. The inner error says that it is not UTF-8.
+    ///
+    /// # Errors
+    /// As [`Vault::unseal`].
+    pub async fn unseal_text(
+        &self,
+        context: &[&str],
+        sealed: &Sealed,
+    ) -> Result<Result<SecretString, Utf8Error>, VaultError> {
+        let bytes = self.unseal(context, sealed).await?;
+        Ok(str::from_utf8(bytes.expose_secret()).map(SecretString::from))
+    }
+
+    /// Unseals a value that is JSON. The inner error says that it has another form.
+    ///
+    /// # Errors
+    /// As [`Vault::unseal`].
+    pub async fn unseal_json<T: DeserializeOwned>(
+        &self,
+        context: &[&str],
+        sealed: &Sealed,
+    ) -> Result<serde_json::Result<T>, VaultError> {
+        let bytes = self.unseal(context, sealed).await?;
+        Ok(serde_json::from_slice(bytes.expose_secret()))
+    }
+
+    /// Unseals content that the gateway sends on as it is, such as the body of an event. It is not
+    /// overwritten in memory, so this is not for the credentials of accounts.
+    ///
+    /// # Errors
+    /// As [`Vault::unseal`].
+    pub async fn unseal_content(&self, context: &[&str], sealed: &Sealed) -> Result<Vec<u8>, VaultError> {
+        self.cipher_of(sealed).await?.unseal_content(context, &sealed.bytes).ok_or(VaultError::Altered)
+    }
+
+    /// The data key of a sealed secret.
+    async fn cipher_of(&self, sealed: &Sealed) -> Result<Arc<Cipher>, VaultError> {
+        let keys = self.keys(|keys| keys.unsealed.contains_key(&sealed.key_id)).await?;
+        let cipher = keys.unsealed.get(&sealed.key_id).cloned();
+        cipher.ok_or_else(|| VaultError::UnknownKey { key_id: sealed.key_id.clone() })
     }
 
     /// Returns the known keys if `suffice` accepts them. Otherwise reads the keys again.
@@ -347,15 +395,9 @@ impl Keys {
         self.current.as_ref().ok_or_else(|| StoreError::NotReached.into())
     }
 
-    fn seal(&self, context: &[&str], secret: &[u8]) -> Result<Sealed, VaultError> {
+    fn seal(&self, context: &[&str], secret: &(impl Sealable + ?Sized)) -> Result<Sealed, VaultError> {
         let (id, cipher) = self.current()?;
         Ok(Sealed { key_id: id.clone(), bytes: cipher.seal(context, secret)? })
-    }
-
-    fn unseal(&self, context: &[&str], sealed: &Sealed) -> Result<SecretSlice<u8>, VaultError> {
-        let cipher = self.unsealed.get(&sealed.key_id);
-        let cipher = cipher.ok_or_else(|| VaultError::UnknownKey { key_id: sealed.key_id.clone() })?;
-        cipher.unseal(context, &sealed.bytes).ok_or(VaultError::Altered)
     }
 }
 

@@ -52,7 +52,7 @@ impl Master {
 
     /// Seals a data key under this master key.
     pub(super) fn wrap(&self, id: &str, key: &Key) -> Result<Wrap, VaultError> {
-        let bytes = Cipher::new(&self.key)?.seal(&["data key", id], key.expose_secret())?;
+        let bytes = Cipher::new(&self.key)?.seal(&["data key", id], key)?;
         Ok(Wrap { master_id: self.id.clone(), bytes })
     }
 

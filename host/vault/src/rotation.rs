@@ -24,7 +24,6 @@ use std::time::{Duration, Instant};
 use database::Database;
 use database::id::random_id;
 use database::process_lock::ProcessLock;
-use secrecy::ExposeSecret;
 use tokio::time::sleep;
 
 use super::cipher::new_key;
@@ -233,7 +232,7 @@ impl Rotation {
             for row in rows {
                 match self.vault.unseal(&row.context(), &row.sealed).await {
                     Ok(secret) => {
-                        let sealed = keys.seal(&row.context(), secret.expose_secret())?;
+                        let sealed = keys.seal(&row.context(), &secret)?;
                         resealed.push((row, sealed));
                     }
                     Err(VaultError::Altered | VaultError::UnknownKey { .. }) => pass.unreadable += 1,

@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -47,9 +46,8 @@ pub struct AgentSecrets {
 
 impl AgentSecrets {
     /// A secret that an agent gives. `None` unless it is `whsec_` and base64 of 24 to 64 bytes.
-    pub fn of(secret: &SecretString) -> Option<Self> {
-        let current = secret.expose_secret();
-        SigningSecret::of_receiver(current).map(|_| Self { current: current.to_owned(), previous: None })
+    pub fn of(secret: &str) -> Option<Self> {
+        SigningSecret::of_receiver(secret).map(|_| Self { current: secret.to_owned(), previous: None })
     }
 
     /// This secret in place of `former`, which stays valid for a day from `now` on if it is another
@@ -220,8 +218,8 @@ impl Webhooks {
     /// # Errors
     /// If the vault fails, or what is stored is damaged.
     pub async fn agent_secrets(&self, trigger: &str, receiver: &AgentReceiver) -> Result<AgentSecrets, WebhookError> {
-        let secrets = self.vault.unseal(&AgentPart::context(trigger), &receiver.secrets).await?;
-        serde_json::from_slice(secrets.expose_secret()).map_err(|_| WebhookError::DamagedSecret)
+        let secrets = self.vault.unseal_json(&AgentPart::context(trigger), &receiver.secrets).await?;
+        secrets.map_err(|_| WebhookError::DamagedSecret)
     }
 
     /// The webhook about an event for the receiver of an agent.
@@ -289,7 +287,7 @@ mod tests {
     fn secrets(byte: u8) -> AgentSecrets {
         use base64::Engine as _;
         let text = format!("whsec_{}", base64::engine::general_purpose::STANDARD.encode([byte; 32]));
-        AgentSecrets::of(&text.into()).unwrap()
+        AgentSecrets::of(&text).unwrap()
     }
 
     #[test]

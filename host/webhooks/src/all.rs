@@ -1,7 +1,6 @@
 //! The webhooks of all tenants, for the operator.
 
 use schemars::JsonSchema;
-use secrecy::ExposeSecret;
 use serde::Serialize;
 use url::Url;
 
@@ -51,11 +50,7 @@ impl Webhooks {
     pub async fn any_record(&self, found: AnyDelivery) -> Result<AnyWebhookRecord, WebhookError> {
         let AnyDelivery { delivery, tenant, source, receiver, url, created_at, next_attempt_at, kept_until } = found;
         let url = match url {
-            Some(sealed) => {
-                let context = NewDelivery::url_context(&tenant, &delivery.webhook_id);
-                let url = self.vault.unseal(&context, &sealed).await?;
-                Some(str::from_utf8(url.expose_secret()).map_err(|_| WebhookError::DamagedDelivery)?.to_owned())
-            }
+            Some(sealed) => Some(self.delivery_url(&tenant, &delivery.webhook_id, &sealed).await?),
             None => None,
         };
         let kind = source.kind();

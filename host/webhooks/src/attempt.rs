@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use hyper::Method;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use secrecy::ExposeSecret;
 use tokio::time::Instant;
 
 use super::receiver::{Receiver, private};
@@ -162,18 +161,23 @@ impl Webhooks {
             if agent.is_none() && secrets.is_empty() {
                 return Ok(None);
             }
-            let url = self.vault.unseal(&NewDelivery::url_context(tenant, id), &url).await?;
-            let url = str::from_utf8(url.expose_secret()).map_err(|_| WebhookError::DamagedDelivery)?.to_owned();
-            let payload = self.vault.unseal(&Payload::context(tenant, &payload.id), &payload.sealed).await?;
+            let url = self.delivery_url(tenant, id, &url).await?;
+            let payload = self.vault.unseal_content(&Payload::context(tenant, &payload.id), &payload.sealed).await?;
             if let Some((event, receiver)) = agent {
-                return self.message_for_agent(event, &receiver, url, payload.expose_secret()).await.map(Some);
+                return self.message_for_agent(event, &receiver, url, &payload).await.map(Some);
             }
-            let payload = Bytes::copy_from_slice(payload.expose_secret());
+            let payload = Bytes::from(payload);
             let timestamp = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
             let signature = signatures(&secrets, webhook_id, timestamp, &payload);
             Ok(Some(Message { id: webhook_id.to_owned(), url, payload, timestamp, signature, subscription: None }))
         };
         compute::drive(bytes, signing).await
+    }
+
+    /// The URL of a delivery.
+    pub(super) async fn delivery_url(&self, tenant: &str, id: &str, sealed: &Sealed) -> Result<String, WebhookError> {
+        let url = self.vault.unseal_content(&NewDelivery::url_context(tenant, id), sealed).await?;
+        String::from_utf8(url).map_err(|_| WebhookError::DamagedDelivery)
     }
 
     /// Posts a webhook. Returns the status of the response.

@@ -8,7 +8,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -184,8 +183,8 @@ pub(super) async fn unseal(gateway: &Gateway, context: &[&str], token: &str) -> 
     let Some((key_id, bytes)) = token.split_once('.') else { return Ok(None) };
     let Ok(bytes) = URL_SAFE_NO_PAD.decode(bytes) else { return Ok(None) };
     let sealed = Sealed { key_id: key_id.to_owned(), bytes };
-    match gateway.integrations.vault().unseal(context, &sealed).await {
-        Ok(text) => Ok(String::from_utf8(text.expose_secret().to_vec()).ok()),
+    match gateway.integrations.vault().unseal_content(context, &sealed).await {
+        Ok(text) => Ok(String::from_utf8(text).ok()),
         Err(VaultError::Altered | VaultError::UnknownKey { .. }) => Ok(None),
         Err(error) => Err(vault_problem(&error)),
     }

@@ -2,20 +2,17 @@
 
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use hyper::Method;
-use hyper::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue};
-use secrecy::ExposeSecret;
+use hyper::header::{ACCEPT, HeaderMap, HeaderValue};
 use serde::Deserialize;
 use tokio::time::Instant;
-use url::{Url, form_urlencoded};
+use url::Url;
 
 use super::error::OidcError;
 use super::secret::SignInSecret;
 use super::settings::OidcSettings;
 use crate::jwt::IdTokens;
-use egress::{Body, Egress, EgressError, Headers, Request, Target, Upstream};
+use egress::{Body, Credential, Egress, EgressError, Headers, Request, Target, Upstream, secret_field};
 
 /// The path of the description below the issuer.
 const DESCRIPTION: &str = "/.well-known/openid-configuration";
@@ -138,12 +135,12 @@ impl Provider {
         let mut headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
         match &settings.client_secret {
             Some(client_secret) if !self.proves_in_body => {
-                headers.insert(AUTHORIZATION, basic(&settings.client_id, client_secret.expose_secret())?);
+                let client = Credential::client(&settings.client_id, Some(client_secret));
+                client.map_err(|_| not_understood("the client cannot be sent to it"))?.apply_header(&mut headers);
             }
             client_secret => {
                 fields.push(("client_id".to_owned(), settings.client_id.clone()));
-                let proof = client_secret.as_ref().map(|secret| secret.expose_secret().to_owned());
-                fields.extend(proof.map(|secret| ("client_secret".to_owned(), secret)));
+                fields.extend(client_secret.as_ref().map(|secret| secret_field("client_secret", secret)));
             }
         }
         let request = request(Method::POST, self.token_path.clone(), headers, Body::Form(fields));
@@ -166,15 +163,6 @@ impl Provider {
 pub fn error_code(text: &str) -> String {
     let is_usual = |character: &char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.');
     text.chars().filter(is_usual).take(64).collect()
-}
-
-/// The header with which a client proves itself (RFC 6749, section 2.3.1).
-fn basic(client_id: &str, secret: &str) -> Result<HeaderValue, OidcError> {
-    let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
-    let text = format!("Basic {}", STANDARD.encode(format!("{}:{}", encoded(client_id), encoded(secret))));
-    let mut value = HeaderValue::try_from(text).map_err(|_| not_understood("the client cannot be sent to it"))?;
-    value.set_sensitive(true);
-    Ok(value)
 }
 
 fn request(method: Method, path: String, headers: HeaderMap, body: Body) -> Request {

@@ -3,13 +3,13 @@
 use std::{env, fs};
 
 use connector_gateway::{Key, KeyForm, KeyUse};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 
 use super::CallError;
 use super::arguments::CredentialArguments;
 use crate::module_file::FileError;
 use contract::{Address, AuthAdditions, AuthScheme};
-use egress::{Credential, SHORTEST_SECRET};
+use egress::{Credential, SHORTEST_SECRET, is_too_short};
 
 /// Words that say how a credential is given.
 const HOW: &str = "give it with `--credential-env NAME` or `--credential-file FILE`";
@@ -49,7 +49,7 @@ impl CredentialArguments {
             (AuthScheme::ApiKey(key), None) => {
                 wrong(&format!("the operation runs with a user's {}; {HOW}", KeyForm::of(key, additions).line()))
             }
-            (_, Some(secret)) if secret.expose_secret().len() < SHORTEST_SECRET => wrong(&format!(
+            (_, Some(secret)) if is_too_short(&secret) => wrong(&format!(
                 "it has fewer than {SHORTEST_SECRET} bytes, so it cannot be masked in answers; check the text"
             )),
             (AuthScheme::Oauth2(_), Some(token)) => {
@@ -65,9 +65,7 @@ impl CredentialArguments {
 }
 
 fn key(form: KeyForm, secret: &SecretString) -> Result<Key, CallError> {
-    let members = SecretString::from(form.members_of(secret.expose_secret()).to_string());
-    let key = Key::from_bytes(members.expose_secret().as_bytes());
-    let key = key.map_err(|error| CallError::Credential(error.to_string()))?;
+    let key = Key::from_line(form, secret).map_err(|error| CallError::Credential(error.to_string()))?;
     match key.too_short() {
         Some(part) => Err(CallError::Credential(format!(
             "its {part} has fewer than {SHORTEST_SECRET} bytes, so it cannot be masked in answers"

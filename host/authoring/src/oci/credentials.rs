@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use secrecy::SecretString;
+use reqwest::RequestBuilder;
+use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use std::collections::HashMap;
 
@@ -21,13 +22,18 @@ const IDENTITY_TOKEN: &str = "<token>";
 /// The user of a registry.
 #[derive(Debug)]
 pub(super) struct Credentials {
-    pub(super) username: String,
-    pub(super) password: SecretString,
+    username: String,
+    password: SecretString,
 }
 
 impl Credentials {
     fn new(username: &str, password: &str) -> Self {
         Self { username: username.to_owned(), password: password.into() }
+    }
+
+    /// Adds the name and the password to a request.
+    pub(super) fn authorize(&self, request: RequestBuilder) -> RequestBuilder {
+        request.basic_auth(&self.username, Some(self.password.expose_secret()))
     }
 }
 
@@ -133,8 +139,6 @@ fn wrong(reason: String) -> RegistryError {
 
 #[cfg(test)]
 mod tests {
-    use secrecy::ExposeSecret;
-
     use super::*;
 
     fn find(config: &serde_json::Value, registry: &str) -> Result<Option<Credentials>, RegistryError> {

@@ -4,7 +4,6 @@
 use http_auth::ChallengeParser;
 use reqwest::StatusCode;
 use reqwest::header::HeaderValue;
-use secrecy::ExposeSecret;
 use serde::Deserialize;
 use url::Url;
 
@@ -78,8 +77,8 @@ pub(super) async fn authorize(
     credentials: Option<&Credentials>,
 ) -> Result<Option<HeaderValue>, ClientError> {
     let Challenge::Bearer { realm, service } = challenge else {
-        let Some(Credentials { username, password }) = credentials else { return Ok(None) };
-        let request = http.get(registry.clone()).basic_auth(username, Some(password.expose_secret())).build()?;
+        let Some(credentials) = credentials else { return Ok(None) };
+        let request = credentials.authorize(http.get(registry.clone())).build()?;
         return Ok(request.headers().get(reqwest::header::AUTHORIZATION).cloned());
     };
     let mut realm = token_server(registry, &realm, credentials.is_some())?;
@@ -90,7 +89,7 @@ pub(super) async fn authorize(
     let scope = format!("repository:{repository}:{actions}");
     realm.query_pairs_mut().append_pair("scope", &scope).extend_pairs(service.map(|service| ("service", service)));
     let mut request = http.get(realm.clone());
-    if let Some(Credentials { username, password }) = credentials {
+    if let Some(credentials) = credentials {
         if realm.origin() != registry.origin() {
             remark(format_args!(
                 "The name and the password for {} are sent to {}, which this registry names for tokens.",
@@ -98,7 +97,7 @@ pub(super) async fn authorize(
                 host_of(&realm)
             ));
         }
-        request = request.basic_auth(username, Some(password.expose_secret()));
+        request = credentials.authorize(request);
     }
     let answer = request.send().await?;
     match answer.status() {

@@ -9,7 +9,6 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use secrecy::SecretSlice;
 use thiserror::Error;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -60,7 +59,7 @@ pub enum KeyStatus {
     /// It is unknown what the first call did.
     Lost,
     /// The first answer, as it was given to [`KeyOutcome::Kept`].
-    Ended(SecretSlice<u8>),
+    Ended(Vec<u8>),
     /// The first call has ended, and its answer was too large to keep.
     EndedWithoutAnswer,
 }
@@ -104,7 +103,7 @@ impl Idempotency {
             KeyState::EndedWithoutAnswer => KeyStatus::EndedWithoutAnswer,
             KeyState::Ended(sealed) => {
                 let context = call.answer_context();
-                let unsealing = self.vault.unseal(&context, &sealed);
+                let unsealing = self.vault.unseal_content(&context, &sealed);
                 KeyStatus::Ended(compute::drive(sealed.bytes.len(), unsealing).await?)
             }
         })

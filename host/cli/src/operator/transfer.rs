@@ -11,7 +11,6 @@ use authoring::gateway::RunningGateway;
 use authoring::output::{ProgressLine, print, print_json, remark};
 use connector_gateway::Config;
 use contract::words::one_line;
-use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use store::vault::{Vault, VaultError};
 use store::{AnyIntegrationFilter, AuditAction, AuthType, Integration};
@@ -226,14 +225,12 @@ async fn export_line(vault: &Vault, integration: &Integration) -> Result<Option<
     let Integration { holder, user_identifier, auth_type, labels, details, .. } = integration;
     let mut credentials = json!({});
     if let Some(sealed) = &details.secret {
-        let secret = match vault.unseal(&holder.secret_context(user_identifier), sealed).await {
-            Ok(secret) => secret,
-            Err(VaultError::Store(error)) => return Err(error.into()),
-            Err(_) => return Ok(None),
-        };
         // The sealed form has the members of an import.
-        let Ok(members) = serde_json::from_slice(secret.expose_secret()) else { return Ok(None) };
-        credentials = members;
+        credentials = match vault.unseal_json(&holder.secret_context(user_identifier), sealed).await {
+            Ok(Ok(members)) => members,
+            Err(VaultError::Store(error)) => return Err(error.into()),
+            Ok(Err(_)) | Err(_) => return Ok(None),
+        };
     }
     if let (AuthType::OAuth2, Some(at)) = (auth_type, details.expires_at) {
         credentials["expires_at"] = rfc3339(at).into();

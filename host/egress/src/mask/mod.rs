@@ -27,16 +27,11 @@
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, Input, MatchKind};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
 use bytes::{Bytes, BytesMut};
 use hyper::header::{HeaderMap, HeaderValue};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 
-use super::needle::{Alphabet, Found, Needle};
-
-/// Length of the shortest secret that is masked, in bytes. Shorter ones occur in ordinary text.
-pub const SHORTEST_SECRET: usize = 8;
+use super::needle::{Found, Needle};
 
 /// Length from which a prefix of a secret counts as long, in bytes. Comparing shorter ones takes
 /// little time.
@@ -66,16 +61,7 @@ struct Search {
 impl Masker {
     /// A masker for these secrets. Secrets of fewer than 8 bytes are left out.
     pub fn new(secrets: &[SecretString]) -> Self {
-        let mut needles = Vec::new();
-        for secret in secrets {
-            let bytes = secret.expose_secret().as_bytes();
-            if bytes.len() >= SHORTEST_SECRET {
-                needles.push(Needle::new(bytes.to_vec(), Alphabet::Exact));
-                needles.extend((0..3).map(|offset| Needle::new(base64_at(bytes, offset), Alphabet::Base64)));
-                let digits = bytes.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect();
-                needles.push(Needle::new(digits, Alphabet::Hex));
-            }
-        }
+        let needles: Vec<Needle> = secrets.iter().flat_map(Needle::spellings).collect();
         Self { search: Search::new(&needles), needles }
     }
 
@@ -185,18 +171,6 @@ impl Search {
         let begins = |start: &usize| self.beginnings.iter().any(|beginning| beginning.starts_with(&text[*start..]));
         (from..text.len()).find(begins).unwrap_or(text.len())
     }
-}
-
-/// The characters of base64 that depend on the secret only, if `offset` bytes precede it.
-fn base64_at(secret: &[u8], offset: usize) -> Vec<u8> {
-    let mut padded = vec![0; offset];
-    padded.extend_from_slice(secret);
-    let encoded = STANDARD_NO_PAD.encode(&padded).into_bytes();
-    // A character has six bits. The first character may contain bits of the preceding bytes, and
-    // the last one may not be full.
-    let first = (offset * 8).div_ceil(6);
-    let last = padded.len() * 8 / 6;
-    encoded[first..last].to_vec()
 }
 
 fn overwrite(text: &mut [u8], spans: &[(usize, usize)]) {

@@ -2,7 +2,6 @@
 
 use hyper::header::{HeaderMap, LOCATION};
 use hyper::{Method, StatusCode};
-use secrecy::ExposeSecret;
 use url::Url;
 
 use super::credential::Credential;
@@ -113,10 +112,10 @@ fn is_redirect(status: StatusCode) -> bool {
 /// Adds a credential that is for the query, unless the URL already has a parameter of its name.
 /// Upstreams leave the parameter out of addresses that they give.
 fn add_query(url: &mut Url, credential: Option<&Credential>) {
-    if let Some((name, value)) = credential.and_then(Credential::query_parameter)
-        && !url.query_pairs().any(|(present, _)| present == name)
+    if let Some(parameter) = credential.and_then(Credential::query_parameter)
+        && !url.query_pairs().any(|(present, _)| present == parameter.name)
     {
-        url.query_pairs_mut().append_pair(name, value.expose_secret());
+        parameter.append_to(&mut url.query_pairs_mut());
     }
 }
 

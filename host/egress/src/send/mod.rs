@@ -5,14 +5,13 @@ use std::time::Duration;
 use hyper::body::{Body, Incoming};
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, RANGE, USER_AGENT};
 use hyper::{Method, StatusCode, Uri};
-use secrecy::SecretString;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::address::{ForbiddenAddress, NotResolved};
 use super::call_record::{CallRecord, SentAttempt};
 use super::cause::{find_cause, root_cause};
 use super::client::Egress;
-use super::credential::{Credential, Signature, SignedHeaders};
+use super::credential::{Credential, SecretField, Signature, SignedHeaders};
 use super::error::EgressError;
 use super::headers::portable;
 use super::pacing::Permit;
@@ -154,9 +153,7 @@ impl Egress {
         let credential = request.carried(upstream).filter(|_| hop.at_upstream);
         let mut headers = if hop.at_origin { request.headers.map().clone() } else { portable(request.headers.map()) };
         let secret = match &upstream.credential {
-            CredentialUse::FormField(field) => {
-                credential.and_then(Credential::secret).map(|secret| (&*field.name, secret))
-            }
+            CredentialUse::FormField(field) => credential.and_then(|credential| credential.form_field(&field.name)),
             CredentialUse::None | CredentialUse::Standard => None,
         };
         let body = body(request, hop, &mut headers, secret)?;
@@ -305,7 +302,7 @@ fn body(
     request: &Request,
     hop: &Hop,
     headers: &mut HeaderMap,
-    secret: Option<(&str, &SecretString)>,
+    secret: Option<SecretField<'_>>,
 ) -> Result<OutgoingBody, EgressError> {
     let body = request.body.encode(headers, secret)?;
     // Some services refuse these methods with 411 if there is no `Content-Length`.

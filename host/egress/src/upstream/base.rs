@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use hyper::http::uri::PathAndQuery;
-use secrecy::{ExposeSecret, SecretString};
 use url::{Host, Url};
 
 use super::super::address::{self, ForbiddenAddress};
+use super::super::credential::SecretField;
 use super::super::error::EgressError;
 use super::super::host::HostPattern;
 use super::super::location::{Location, Origin};
@@ -71,11 +71,7 @@ impl Base {
     }
 
     /// The address of any path, as a URL encodes it.
-    pub(super) fn encoded(
-        &self,
-        path: &str,
-        parameter: Option<(&str, &SecretString)>,
-    ) -> Result<Location, EgressError> {
+    pub(super) fn encoded(&self, path: &str, parameter: Option<SecretField<'_>>) -> Result<Location, EgressError> {
         let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
         // Starts from the parsed base URL, so that scheme, host and port are not parsed again.
         let mut url = self.origin.url.clone();
@@ -83,8 +79,8 @@ impl Base {
             url.set_path(&format!("{}{path}", self.path));
         }
         url.set_query(query);
-        if let Some((name, value)) = parameter {
-            url.query_pairs_mut().append_pair(name, value.expose_secret());
+        if let Some(parameter) = parameter {
+            parameter.append_to(&mut url.query_pairs_mut());
         }
         if !url.path().starts_with(&self.path) {
             return Err(EgressError::invalid("the path does not make a URL below the upstream's base URL"));

@@ -6,12 +6,11 @@ mod base;
 use std::sync::Arc;
 
 use hyper::Method;
-use secrecy::SecretString;
 use tokio::sync::Notify;
 use url::Url;
 
 use self::base::{Base, base_url, how_to_grant, literal, refusal};
-use super::credential::{Credential, NO_LINKS};
+use super::credential::{Credential, NO_LINKS, SecretField};
 use super::error::EgressError;
 use super::form_field::FormField;
 use super::host::HostPattern;
@@ -282,7 +281,7 @@ impl Upstream {
     ///
     /// # Errors
     /// As [`Upstream::target`].
-    pub(super) fn locate(&self, path: &str, parameter: Option<(&str, &SecretString)>) -> Result<Location, EgressError> {
+    pub(super) fn locate(&self, path: &str, parameter: Option<SecretField<'_>>) -> Result<Location, EgressError> {
         let base = self.base.as_ref().ok_or_else(|| self.has_no_url())?;
         if let Some(refusal) = &base.refusal {
             return Err(refusal.clone());

@@ -2,10 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
-use secrecy::ExposeSecret;
-
 use super::lease::RefreshLease;
 use super::outcome::Outcome;
+use crate::account_secret::digest_of;
 use crate::events::Change;
 use crate::freshness::retry_at;
 use crate::reason::Reason;
@@ -13,7 +12,6 @@ use crate::{IntegrationError, Integrations};
 use contract::Owner;
 use contract::words::sentence;
 use oauth::{TokenError, Tokens};
-use store::digest::sha256;
 use store::{Details, Status};
 
 /// Refusals in a row, in words that the gateway does not know, after which an account may end.
@@ -82,7 +80,7 @@ impl Integrations {
         detail: &str,
     ) -> Result<Outcome, IntegrationError> {
         match self.store.integrations().by_id(&lease.integration.id).await? {
-            Some(current) if self.holds_secret(&current, &sha256(previous.to_bytes().expose_secret())).await? => {
+            Some(current) if self.holds_secret(&current, &digest_of(&previous.to_bytes())).await? => {
                 self.expire(lease, detail).await
             }
             _ => Ok(Outcome::Superseded),

@@ -2,16 +2,14 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use secrecy::ExposeSecret;
 use tokio::time::sleep;
 
 use super::journal::JournalFile;
 use super::lease::RefreshLease;
-use crate::account_secret::SecretDigest;
+use crate::account_secret::{SecretDigest, digest_of};
 use crate::freshness::due_at;
 use crate::{IntegrationError, Integrations};
 use oauth::Tokens;
-use store::digest::sha256;
 use store::{Details, Integration, Sealed, Status};
 
 /// Pause after the first failed write. Each further backoff is twice as long, up to the longest.
@@ -45,15 +43,15 @@ impl Integrations {
         // Before everything else, because a kill of the process would lose the tokens. The newest
         // known key is good enough here.
         let context = lease.integration.holder.secret_context(&lease.integration.user_identifier);
-        let sealed = self.vault.seal_with_known_key(&context, tokens.to_bytes().expose_secret())?;
+        let sealed = self.vault.seal_with_known_key(&context, &tokens.to_bytes())?;
         let details = refreshed_details(&lease.integration, tokens, requested_at, sealed);
-        let previous = sha256(previous.to_bytes().expose_secret());
+        let previous = digest_of(&previous.to_bytes());
         place.keep(&lease.integration, lease.fence, &details, &previous);
         let kept_us = answered.elapsed().as_micros() as u64;
         let (mut backoff, mut is_failing) = (FIRST_BACKOFF, false);
         loop {
             let written = async {
-                let sealed = self.vault.seal(&context, tokens.to_bytes().expose_secret()).await?;
+                let sealed = self.vault.seal(&context, &tokens.to_bytes()).await?;
                 let details = Details { secret: Some(sealed), ..details.clone() };
                 let Integration { id, version, .. } = &lease.integration;
                 self.try_write(id, *version, lease.fence, Some(&previous), &details).await

@@ -206,13 +206,13 @@ async fn answers_without_a_usable_token_are_not_understood() {
 #[tokio::test]
 async fn the_sealed_form_contains_both_tokens_and_debug_output_shows_neither() {
     let tokens = exchanged(scheme(), 200, r#"{"access_token":"at \"1\"","refresh_token":"rt\\"}"#).await.unwrap();
-    let again = Tokens::from_bytes(tokens.to_bytes().expose_secret()).unwrap();
+    let again = Tokens::from_bytes(&tokens.to_bytes()).unwrap();
     assert_eq!((access(&again), refresh_token(&again)), ("at \"1\"", Some("rt\\")));
     let without = Tokens { refresh_token: None, ..tokens };
     assert_eq!(without.to_bytes().expose_secret(), br#"{"access_token":"at \"1\""}"#);
-    assert_eq!(refresh_token(&Tokens::from_bytes(without.to_bytes().expose_secret()).unwrap()), None);
+    assert_eq!(refresh_token(&Tokens::from_bytes(&without.to_bytes()).unwrap()), None);
     for text in [format!("{without:?}"), format!("{:?}", without.to_bytes())] {
         assert!(!text.contains("at \\\""), "{text}");
     }
-    assert!(Tokens::from_bytes(b"{}").is_err());
+    assert!(Tokens::from_bytes(&b"{}".to_vec().into()).is_err());
 }

@@ -9,6 +9,7 @@ on_every_database!(
     of_many_first_data_keys_one_is_stored,
     the_first_start_creates_a_master_key_that_only_its_owner_can_read,
     a_secret_is_unsealed_after_a_restart_but_only_in_its_own_row,
+    a_secret_comes_back_as_text_json_or_content,
     a_start_with_a_wrong_or_missing_master_key_is_refused_and_changes_nothing,
     an_empty_database_is_refused_if_another_one_depended_on_the_master_key,
     a_vault_that_was_opened_before_its_database_has_the_same_keys,
@@ -57,6 +58,19 @@ async fn a_secret_is_unsealed_after_a_restart_but_only_in_its_own_row(site: Site
     assert_eq!(read(&vault, &first).await.unwrap().expose_secret(), b"row 1");
     let swapped = Row { sealed: second.sealed, ..first };
     assert!(matches!(read(&vault, &swapped).await, Err(VaultError::Altered)));
+}
+
+async fn a_secret_comes_back_as_text_json_or_content(site: Site) {
+    let machine = Machine::on(&site).await;
+    let vault = machine.vault().await;
+    let sealed = vault.seal(&["row"], &SecretString::from("[1]")).await.unwrap();
+    assert_eq!(vault.unseal_text(&["row"], &sealed).await.unwrap().unwrap().expose_secret(), "[1]");
+    assert_eq!(vault.unseal_json::<Vec<u8>>(&["row"], &sealed).await.unwrap().unwrap(), [1]);
+    assert_eq!(vault.unseal_content(&["row"], &sealed).await.unwrap(), b"[1]");
+    let sealed = vault.seal(&["row"], b"\xff").await.unwrap();
+    assert!(vault.unseal_text(&["row"], &sealed).await.unwrap().is_err());
+    assert!(vault.unseal_json::<Vec<u8>>(&["row"], &sealed).await.unwrap().is_err());
+    assert!(matches!(vault.unseal_content(&["another row"], &sealed).await, Err(VaultError::Altered)));
 }
 
 async fn a_start_with_a_wrong_or_missing_master_key_is_refused_and_changes_nothing(site: Site) {

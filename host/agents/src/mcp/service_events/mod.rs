@@ -8,7 +8,6 @@ mod refused;
 
 use std::collections::BTreeMap;
 
-use secrecy::SecretString;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -140,8 +139,8 @@ impl Asked<'_> {
         let invalid = |text: String| RpcError::new(INVALID_PARAMS, text);
         url_check(gateway.config.callbacks.allow_private_network)(&subscribe.url)
             .map_err(|reason| invalid(format!("`params.delivery.url`: {reason}")))?;
-        let secret: SecretString = params.value("delivery")["secret"].as_str().unwrap_or_default().into();
-        let secrets = AgentSecrets::of(&secret).ok_or_else(|| {
+        let delivery = params.value("delivery");
+        let secrets = AgentSecrets::of(delivery["secret"].as_str().unwrap_or_default()).ok_or_else(|| {
             invalid("`params.delivery.secret` must be `whsec_` and base64 of 24 to 64 random bytes.".to_owned())
         })?;
         let found = self.find(&wanted, &subscribe.url).await?;
