@@ -1,12 +1,24 @@
-//! The identity of an account: which pointers of the manifest lead nowhere in an answer.
+//! The identity of an account: which operation is asked for it, and which pointers of the manifest
+//! lead nowhere in an answer.
 
 use serde_json::Value;
 
-use crate::Identity;
 use crate::words::{one_line, shortened};
+use crate::{AuthScheme, Identity};
 
 /// Maximum number of members that a sentence lists.
 const MAX_MEMBERS: usize = 20;
+
+impl AuthScheme {
+    /// The operation that is asked whose account it is, or if a key is good.
+    pub fn account_operation(&self) -> Option<&str> {
+        match self {
+            Self::Oauth2(scheme) => scheme.identity.as_ref().map(|identity| identity.operation.as_str()),
+            Self::ApiKey(scheme) => scheme.check.as_deref(),
+            Self::None => None,
+        }
+    }
+}
 
 /// The string or number at a JSON Pointer of an identity, as text.
 pub fn text_at(answer: &Value, pointer: &str) -> Option<String> {

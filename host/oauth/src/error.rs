@@ -23,7 +23,7 @@ pub enum TokenError {
     },
     /// The provider does not accept the client, or its host was not granted. The operator must
     /// change a setting.
-    #[error("the gateway is not set up to be the provider's client: {}", with_description(error, description.as_deref()))]
+    #[error("the gateway's OAuth client cannot be used: {}", with_description(error, description.as_deref()))]
     Misconfigured {
         /// The error code of the provider or of the gateway.
         error: String,

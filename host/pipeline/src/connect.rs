@@ -168,16 +168,11 @@ async fn identify(
     arrived: Instant,
 ) -> Result<Account, Error> {
     let mut account = Account { address: known.clone(), ..Account::default() };
-    let (operation, identity) = match &connector.manifest().auth {
-        AuthScheme::Oauth2(scheme) => {
-            let Some(identity) = &scheme.identity else { return Ok(account) };
-            (identity.operation.as_str(), Some(identity))
-        }
-        AuthScheme::ApiKey(scheme) => {
-            let Some(operation) = &scheme.check else { return Ok(account) };
-            (operation.as_str(), None)
-        }
-        AuthScheme::None => return Ok(account),
+    let auth = &connector.manifest().auth;
+    let Some(operation) = auth.account_operation() else { return Ok(account) };
+    let identity = match auth {
+        AuthScheme::Oauth2(scheme) => scheme.identity.as_ref(),
+        AuthScheme::ApiKey(_) | AuthScheme::None => None,
     };
     let Some(credential) = secret.credential()? else { return Ok(account) };
     let asked = NewAccount { tenant, credential, address: known };

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use super::Triggers;
 use super::call::{Failed, RunOf};
 use super::types::TypeOf;
-use contract::AuthScheme;
 use contract::trigger_types::{ConditionValue, Inbox, InboxScope, Trigger};
 use store::Route;
 
@@ -41,7 +40,7 @@ pub(super) fn route_of(inbox: &Inbox, account: &Value) -> Option<Route> {
 
 impl Triggers {
     /// The account for these parameters, as the operation of the type answers, or else as the operation
-    /// that identifies accounts. Null if the connector has none.
+    /// that identifies accounts or checks keys. Null if the connector has none.
     ///
     /// # Errors
     /// See [`Failed`].
@@ -54,9 +53,8 @@ impl Triggers {
         if let Some(operation) = operation {
             return self.call(run, operation, &json!({ "parameters": parameters }), None).await;
         }
-        let AuthScheme::Oauth2(scheme) = &run.connector.manifest().auth else { return Ok(Value::Null) };
-        match &scheme.identity {
-            Some(identity) => self.call(run, &identity.operation, &json!({}), None).await,
+        match run.connector.manifest().auth.account_operation() {
+            Some(operation) => self.call(run, operation, &json!({}), None).await,
             None => Ok(Value::Null),
         }
     }

@@ -79,11 +79,12 @@ impl Triggers {
             }
             let is_optional = declared.identify.is_some() && inbox.scope == InboxScope::Application;
             match self.identify(&run, declared.identify.as_deref(), covered).await {
-                Ok(account) if !is_optional || route_of(inbox, &account).is_some() => {
+                Ok(account) if inbox.scope == InboxScope::Subscription || route_of(inbox, &account).is_some() => {
                     return Ok((Some(inbox), account));
                 }
                 // The account gets its events in another way.
-                Ok(_) => {}
+                Ok(_) if is_optional => {}
+                Ok(_) => return Err(TriggerError::Call(pipeline::Error::ConnectorFault(not_told_apart(inbox)))),
                 Err(_) if is_optional => {}
                 Err(failed) => return Err(not_identified(failed)),
             }
@@ -111,6 +112,16 @@ impl Triggers {
         };
         Ok(self.parts.store.inboxes().list().await?.iter().any(is_it))
     }
+}
+
+/// Why no notification at the inbox could be for the account.
+fn not_told_apart(inbox: &Inbox) -> String {
+    let pointers: Vec<String> = inbox.accounts.iter().map(|key| format!("`{}`", key.account)).collect();
+    format!(
+        "Notifications at the inbox `{}` name an account by {}, where the service's answer about this account has no text and no number.",
+        inbox.name,
+        pointers.join(" and ")
+    )
 }
 
 fn not_identified(failed: Failed) -> TriggerError {

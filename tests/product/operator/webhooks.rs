@@ -1,6 +1,8 @@
 //! Webhooks of all tenants, for the operator.
 
 use serde_json::{Value, json};
+use support::process;
+use support::setup::KEY;
 use support::webhooks::{make_secret, verified};
 use support::{Client, Gateway, Reply, Setup, Store, Upstream, module, wait_for};
 
@@ -110,6 +112,8 @@ fn a_webhook_that_has_failed_is_attempted_once_for_each_request(store: &Store) {
     receiver.reply("*", Reply::empty(410));
     begin(&world, "acme", "/");
     let failed = wait_for_status(operator, "failed", 1);
+    let listed = run(&world.gateway, &["webhooks", "list", "--status", "failed"]).stdout;
+    assert!(listed.contains("LAST ANSWER") && listed.contains("410"), "{listed}");
     receiver.reply("*", Reply::empty(500));
     let resend = format!("/admin/webhooks/{}/resend", failed["id"].as_str().unwrap());
     operator.post(&resend, json!({}));
@@ -117,6 +121,16 @@ fn a_webhook_that_has_failed_is_attempted_once_for_each_request(store: &Store) {
     receiver.reply("*", Reply::empty(204));
     operator.post(&resend, json!({}));
     wait_for_status(operator, "delivered", 3);
+}
+
+#[test]
+fn a_list_of_another_server_is_no_empty_list() {
+    let other = Upstream::start();
+    other.reply("*", Reply::json(json!({"ok": true})));
+    let home = Setup::new().prepare();
+    let listed = process::run(home.command(&["webhooks", "list"]).args(["--key", KEY, "--url", &other.url()]));
+    assert_eq!(listed.code, Some(1), "{}", listed.stdout);
+    assert!(listed.stderr.contains("not as a Connector Gateway"), "{}", listed.stderr);
 }
 
 #[test]

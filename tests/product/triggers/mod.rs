@@ -4,12 +4,14 @@
 //! - [`life`]: what a trigger gets, what its subscription goes through, and how it ends
 //! - [`reading`]: events that are read, pulled, delivered and sent once more
 //! - [`backlog`]: events for which a tenant has no room
+//! - [`keys`]: triggers on accounts with an API key
 //! - [`owners`]: whose triggers a caller sees, and what a limited key may do
 //! - [`operators`]: inboxes, triggers of all tenants, and the commands
 //! - [`page`]: the page for callers
 //! - [`shipped`]: the types of the product's connectors, each with a stand-in for its service
 
 mod backlog;
+mod keys;
 mod life;
 mod making;
 mod operators;

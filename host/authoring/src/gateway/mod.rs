@@ -144,6 +144,20 @@ impl RunningGateway {
         Ok(self.0.json(Method::GET, path, query, None).await?)
     }
 
+    /// Reads a page of a list, whose entries are the member of this name, and the cursor of the next
+    /// page.
+    ///
+    /// # Errors
+    /// If the gateway refuses or does not respond, or if the answer has no such list.
+    pub async fn page(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+        member: &str,
+    ) -> Result<(Vec<Value>, Option<String>), GatewayError> {
+        Ok(self.0.page(path, query, member).await?)
+    }
+
     /// Sends a request with or without a body.
     ///
     /// # Errors

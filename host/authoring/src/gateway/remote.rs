@@ -1,6 +1,7 @@
 //! A running gateway, by its admin routes.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
@@ -14,6 +15,7 @@ use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use thiserror::Error;
 
 use super::client::{client_for, unreachable};
@@ -39,7 +41,9 @@ pub enum RemoteError {
     )]
     NoKey,
     /// The key cannot be sent.
-    #[error("the key has characters that a header cannot have; give it as `connector-gateway keys create` printed it")]
+    #[error(
+        "the key is empty, or has characters that a header cannot have; give it as `connector-gateway keys create` printed it"
+    )]
     Key,
     /// The client certificate cannot be used.
     #[error("the client certificate in {} cannot be used: {reason}; the file has the certificate and its key, both as PEM", file.display())]
@@ -320,8 +324,8 @@ impl Remote {
         method: Method,
         path: &[&str],
         query: &[(&str, &str)],
-        body: Option<&serde_json::Value>,
-    ) -> Result<serde_json::Value, RemoteError> {
+        body: Option<&Value>,
+    ) -> Result<Value, RemoteError> {
         self.send(method, path, query, |request| match body {
             Some(body) => request.header("content-type", "application/json").body(body.to_string()),
             None => request,
@@ -335,7 +339,7 @@ impl Remote {
         path: &[&str],
         query: &[(&str, &str)],
         lines: Vec<u8>,
-    ) -> Result<Vec<serde_json::Value>, RemoteError> {
+    ) -> Result<Vec<Value>, RemoteError> {
         let with_body = |request: RequestBuilder| request.header("content-type", "application/x-ndjson").body(lines);
         let (status, answer) = self.receive(Method::POST, path, query, with_body).await?;
         let values = serde_json::Deserializer::from_slice(&answer).into_iter();
@@ -364,8 +368,22 @@ impl Remote {
         serde_json::from_slice(&body).map_err(|error| self.not_understood(status, &error))
     }
 
-    fn not_understood(&self, status: StatusCode, error: &serde_json::Error) -> RemoteError {
-        RemoteError::NotUnderstood { url: self.url.clone(), status: status.as_u16(), reason: error.to_string() }
+    /// Reads a page of a list. Its entries are the member of this name.
+    pub(super) async fn page(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+        member: &str,
+    ) -> Result<(Vec<Value>, Option<String>), RemoteError> {
+        let mut page: Value = self.json(Method::GET, path, query, None).await?;
+        match page.get_mut(member).map(Value::take) {
+            Some(Value::Array(entries)) => Ok((entries, page["next_cursor"].as_str().map(str::to_owned))),
+            _ => Err(self.not_understood(StatusCode::OK, &format_args!("the answer has no list `{member}`"))),
+        }
+    }
+
+    fn not_understood(&self, status: StatusCode, reason: &dyn fmt::Display) -> RemoteError {
+        RemoteError::NotUnderstood { url: self.url.clone(), status: status.as_u16(), reason: reason.to_string() }
     }
 
     /// Sends a request whose body `with_body` adds, and reads the body of the answer, or the

@@ -105,8 +105,15 @@ pub(crate) async fn webhooks(command: &WebhooksCommand) -> Result<(), OperatorEr
                 ("STATUS", "status"),
                 ("CREATED", "created_at"),
                 ("NEXT ATTEMPT", "next_attempt_at"),
+                ("LAST ANSWER", "last_answer"),
             ];
-            print_page_of(list, "webhooks", &filters.given, columns).await
+            let PagedListArguments { page, list, gateway } = list;
+            let gateway = RunningGateway::at(gateway)?;
+            let mut found = page_of(&gateway, &["admin", "webhooks"], "webhooks", &filters.given, page).await?;
+            if !list.json {
+                found.entries.iter_mut().for_each(|webhook| webhook["last_answer"] = last_answer(webhook));
+            }
+            print_page(found, "webhooks", *list, columns)
         }
         WebhooksCommand::Resend(OneArguments { id, list, gateway }) => {
             let record = RunningGateway::at(gateway)?.post(&["admin", "webhooks", id, "resend"], None).await?;
@@ -114,6 +121,13 @@ pub(crate) async fn webhooks(command: &WebhooksCommand) -> Result<(), OperatorEr
             print_record(&record, *list)
         }
     }
+}
+
+/// The answer of a receiver to the last attempt of a webhook: a status, or why there is none.
+fn last_answer(webhook: &Value) -> Value {
+    let last = webhook["attempts"].as_array().and_then(|attempts| attempts.last());
+    let answer = last.and_then(|attempt| attempt.get("status").or_else(|| attempt.get("error")));
+    answer.cloned().unwrap_or_default()
 }
 
 /// Runs a command `calls …`.
@@ -277,11 +291,9 @@ async fn page_of(
         let mut query = vec![("limit", size.as_str())];
         query.extend(filters.iter().map(|(name, value)| (*name, value.as_str())));
         query.extend(found.next_cursor.as_deref().map(|cursor| ("cursor", cursor)));
-        let mut page = gateway.get(path, &query).await?;
-        if let Value::Array(entries) = page[member].take() {
-            found.entries.extend(entries);
-        }
-        found.next_cursor = page["next_cursor"].as_str().map(str::to_owned);
+        let (entries, next_cursor) = gateway.page(path, &query, member).await?;
+        found.entries.extend(entries);
+        found.next_cursor = next_cursor;
         if found.next_cursor.is_none() || found.entries.len() >= limit {
             return Ok(found);
         }
