@@ -17,10 +17,13 @@ pub(super) fn operation(table: &Table, row: &Row) -> TokenStream {
     let code = match &row.action {
         Action::Request { upstream, .. } => {
             let request = request::request(table, &table.declaration(&row.without_spans(), upstream));
+            // The parameter of the closures. With a span of the table, the name would be another one if a macro
+            // has written the table.
+            let input = quote!(input);
             let run = match row.via.as_ref().or(table.via.as_ref()) {
                 None => quote!(::connector_sdk::run::forward(&REQUEST, input)),
                 Some(function) => {
-                    quote_spanned!(span_of(function)=> ::connector_sdk::run::via(&REQUEST, input, #function))
+                    quote_spanned!(span_of(function)=> ::connector_sdk::run::via(&REQUEST, #input, #function))
                 }
             };
             let code = if is_forward(table, row) {
@@ -35,7 +38,7 @@ pub(super) fn operation(table: &Table, row: &Row) -> TokenStream {
             } else {
                 let check = row.check.as_ref().map(|function| {
                     let ty = input::type_name(row);
-                    quote_spanned!(span_of(function)=> ::connector_sdk::run::check::<#ty>(input, #function)?;)
+                    quote_spanned!(span_of(function)=> ::connector_sdk::run::check::<#ty>(#input, #function)?;)
                 });
                 without_row(&quote!(|input| { #check #run }))
             };
@@ -140,7 +143,5 @@ fn without_row(run: &TokenStream) -> TokenStream {
 }
 
 pub(super) fn span_of(path: &Path) -> Span {
-    // The names in the code are those of this macro, even if another macro has written the table.
-    let at = |segment: &syn::PathSegment| Span::call_site().located_at(segment.ident.span());
-    path.segments.last().map_or_else(Span::call_site, at)
+    path.segments.last().map_or_else(Span::call_site, |segment| segment.ident.span())
 }
