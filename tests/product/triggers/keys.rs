@@ -1,5 +1,5 @@
-//! Triggers on accounts with an API key. A service names such an account in its notifications, and the
-//! operation that checks keys says how.
+//! Triggers on accounts with an API key. A service names such an account in its notifications, as
+//! the operation that checks keys does.
 
 use std::fs;
 
