@@ -209,7 +209,7 @@ fn a_kill_loses_only_calls_that_were_not_written_yet_and_no_call_is_counted_twic
 
         let kept = counted(&gateway, "operation", "acme");
         assert!((in_usage..=in_usage + LATE).contains(&kept), "{kept} calls after {in_usage} were written");
-        // The rows of operations and those of users are written in one transaction.
+        // One transaction writes the rows of operations and the rows of users.
         for by in ["tenant", "connector", "subject"] {
             assert_eq!(counted(&gateway, by, "acme"), kept, "by {by}");
         }
