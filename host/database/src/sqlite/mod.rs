@@ -1,16 +1,18 @@
 //! The database in one SQLite file.
 //!
 //! Reads use a few connections, writes use one. SQLite allows one writer at a time, so a second
-//! connection could only poll for the file's lock. With one connection, writes wait in order. Every
-//! write is one `IMMEDIATE` transaction: it takes the write lock at its beginning and cannot fail
-//! in the middle because another process has it.
+//! connection could only poll for the file's lock. With one connection, writes wait in order, and
+//! those that wait share a transaction. Every transaction is `IMMEDIATE`: it takes the write lock
+//! at its beginning and cannot fail in the middle because another process has it.
 //!
 //! - `connection`: the trait [`Connection`] on SQLite
+//! - `group`: the writes that wait, and their transaction
 //! - `migrate`: the versions of the tables
 //! - `error`: errors of SQLite as [`StoreError`]
 
 mod connection;
 mod error;
+mod group;
 mod migrate;
 
 use std::ffi::c_int;
@@ -21,11 +23,14 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::backup::Backup;
+use rusqlite::config::DbConfig;
 use rusqlite::functions::FunctionFlags;
-use rusqlite::{ErrorCode, OpenFlags, TransactionBehavior};
+use rusqlite::{ErrorCode, OpenFlags};
 
 pub(crate) use self::connection::SqliteConnection;
 pub(crate) use self::error::of_sqlite;
+
+use self::group::Queue;
 
 use crate::connection::{Connection, Durability};
 use crate::pool::{Pool, on_blocking_thread};
@@ -47,8 +52,8 @@ const COPY_PAUSE: Duration = Duration::from_millis(10);
 /// Number of connections for reading. Each occupies a thread and a CPU core while it reads.
 const READERS: usize = 4;
 
-/// Statements that a database in memory keeps prepared.
-const STATEMENTS_IN_MEMORY: usize = 256;
+/// Statements that a connection keeps prepared. A notification of a service alone takes twenty.
+const STATEMENTS: usize = 128;
 
 /// The file and its connections. Clones share them.
 #[derive(Clone, Debug)]
@@ -56,6 +61,7 @@ pub(crate) struct Sqlite {
     path: Arc<Path>,
     readers: Arc<Pool<rusqlite::Connection>>,
     writer: Arc<Pool<rusqlite::Connection>>,
+    queue: Arc<Queue>,
 }
 
 impl Sqlite {
@@ -71,7 +77,7 @@ impl Sqlite {
             migrate::run_missing(&mut connection, &path, tables)?;
             let writer = Pool::new(1);
             writer.put_idle(connection);
-            Ok(Self { path, readers: Pool::new(READERS), writer })
+            Ok(Self { path, readers: Pool::new(READERS), writer, queue: Arc::default() })
         })
         .await
     }
@@ -93,20 +99,23 @@ impl Sqlite {
         durability: Durability,
         write: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.with_connection(&self.writer, move |connection, path| {
-            let synchronous = match durability {
-                Durability::PowerLoss => "FULL",
-                Durability::ProcessKill => "NORMAL",
-            };
-            connection.pragma_update(None, "synchronous", synchronous)?;
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let result = write(&mut SqliteConnection { connection: &transaction, path });
-            if result.is_ok() {
-                transaction.commit()?;
+        let mut queued = self.queue.add(durability, write);
+        loop {
+            tokio::select! {
+                biased;
+                ended = &mut queued.ended => {
+                    ended.unwrap_or(Err(StoreError::Closed))?;
+                    return queued.result();
+                }
+                // Runs this write and those that wait behind it.
+                run = self.run_queue() => run?,
             }
-            Ok(result)
-        })
-        .await
+        }
+    }
+
+    async fn run_queue(&self) -> Result<(), StoreError> {
+        let queue = Arc::clone(&self.queue);
+        self.with_connection(&self.writer, move |connection, path| queue.run(connection, path).map(Ok)).await
     }
 
     /// See [`crate::Database::checkpoint`]. Moves only as much as possible while other processes read.
@@ -196,8 +205,16 @@ fn open(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
     connection.pragma_update(None, "foreign_keys", true)?;
     // SQLite overwrites deleted data in the file, so that previous secrets do not remain there.
     connection.pragma_update(None, "secure_delete", true)?;
+    keep_statements(&connection)?;
     set_clock(&connection, steady_now)?;
     Ok(connection)
+}
+
+/// Keeps prepared statements as they are. Otherwise SQLite prepares a statement anew for each
+/// parameter that is compared with a column of an index on some rows.
+fn keep_statements(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
 /// Opens a new database in memory with this clock.
@@ -209,7 +226,7 @@ pub(crate) fn open_in_memory(
     let open = || {
         let connection = rusqlite::Connection::open_in_memory()?;
         connection.pragma_update(None, "foreign_keys", true)?;
-        connection.set_prepared_statement_cache_capacity(STATEMENTS_IN_MEMORY);
+        keep_statements(&connection)?;
         set_clock(&connection, now_ms)?;
         Ok(connection)
     };

@@ -1,0 +1,259 @@
+//! Writes that wait at the same time share one transaction, and so its flush to disk. Each of them
+//! is in a savepoint, so that one that fails does not undo the others.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+
+use parking_lot::Mutex;
+use rusqlite::ffi::{self, SQLITE_ABORT_ROLLBACK};
+use rusqlite::{Transaction, TransactionBehavior};
+use tokio::sync::oneshot;
+
+use super::connection::SqliteConnection;
+use super::error::of_sqlite;
+use crate::StoreError;
+use crate::connection::{Connection, Durability};
+
+/// The most writes of one transaction. The first of them waits for the last.
+const MAX_WRITES: usize = 32;
+
+/// The writes that wait for the connection, in the order in which they came.
+#[derive(Default)]
+pub(super) struct Queue(Mutex<VecDeque<Waiting>>);
+
+type Run = Box<dyn FnOnce(&mut dyn Connection) -> bool + Send>;
+
+/// A write that waits.
+struct Waiting {
+    durability: Durability,
+    /// Runs its statements, and keeps the result for its caller. Returns `false` if the statements
+    /// are to have no effect.
+    run: Run,
+    /// Tells its caller that the transaction has ended, or why it was not committed.
+    ended: oneshot::Sender<Result<(), StoreError>>,
+}
+
+/// The result of a write that has run, or its panic.
+type Ran<T> = thread::Result<Result<T, StoreError>>;
+
+/// A write in the queue, as its caller sees it.
+pub(super) struct Queued<T> {
+    result: Arc<Mutex<Option<Ran<T>>>>,
+    /// Receives a value once the transaction has ended.
+    pub(super) ended: oneshot::Receiver<Result<(), StoreError>>,
+}
+
+impl<T> Queued<T> {
+    /// The result of a write whose transaction has ended.
+    ///
+    /// # Errors
+    /// If the write has failed, or if its transaction was not committed.
+    ///
+    /// # Panics
+    /// If the write did.
+    pub(super) fn result(self) -> Result<T, StoreError> {
+        match self.result.lock().take() {
+            Some(Ok(result)) => result,
+            Some(Err(panic)) => resume_unwind(panic),
+            None => Err(StoreError::Closed),
+        }
+    }
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Queue({})", self.0.lock().len())
+    }
+}
+
+impl Queue {
+    /// Adds a write. If its caller gives up before its turn, it is not run.
+    pub(super) fn add<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        write: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Queued<T> {
+        let result = Arc::new(Mutex::new(None));
+        let kept = Arc::clone(&result);
+        let run = Box::new(move |connection: &mut dyn Connection| {
+            let result = catch_unwind(AssertUnwindSafe(|| write(connection)));
+            let has_effect = matches!(result, Ok(Ok(_)));
+            *kept.lock() = Some(result);
+            has_effect
+        });
+        let (sender, ended) = oneshot::channel();
+        self.0.lock().push_back(Waiting { durability, run, ended: sender });
+        Queued { result, ended }
+    }
+
+    /// Runs the writes that wait, in one transaction. Only the holder of the connection calls this.
+    ///
+    /// # Errors
+    /// If the transaction cannot begin. The writes still wait then.
+    pub(super) fn run(&self, connection: &mut rusqlite::Connection, path: &Path) -> rusqlite::Result<()> {
+        let (count, is_flushed) = {
+            let mut waiting = self.0.lock();
+            waiting.retain(|write| !write.ended.is_closed());
+            let count = waiting.len().min(MAX_WRITES);
+            (count, waiting.iter().take(count).any(|write| write.durability == Durability::PowerLoss))
+        };
+        if count == 0 {
+            return Ok(());
+        }
+        connection.pragma_update(None, "synchronous", if is_flushed { "FULL" } else { "NORMAL" })?;
+        let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut stored = Vec::with_capacity(count);
+        for _ in 0..count {
+            let Some(Waiting { run, ended, .. }) = self.0.lock().pop_front() else { break };
+            let result = match count {
+                // Without a savepoint, SQLite keeps no copies of the pages that it changes.
+                1 => Ok(run(&mut SqliteConnection { connection: &transaction, path })),
+                _ => run_in_savepoint(&mut transaction, path, run),
+            };
+            match result {
+                Ok(true) => stored.push(ended),
+                result => drop(ended.send(result.map(drop).map_err(|error| of_sqlite(path, error)))),
+            }
+            if transaction.is_autocommit() {
+                // SQLite has undone everything, because the disk is full, for example. The other
+                // writes still wait.
+                break;
+            }
+        }
+        let ended = match (stored.is_empty(), transaction.is_autocommit()) {
+            (true, _) => Ok(()),
+            (false, true) => Err(rusqlite::Error::SqliteFailure(ffi::Error::new(SQLITE_ABORT_ROLLBACK), None)),
+            (false, false) => transaction.commit(),
+        };
+        for caller in stored {
+            let _ = caller.send(match &ended {
+                Ok(()) => Ok(()),
+                Err(error) => Err(of_sqlite(path, copied(error))),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Runs a write that is undone if it fails. Returns `false` then.
+fn run_in_savepoint(
+    transaction: &mut Transaction<'_>,
+    path: &Path,
+    run: impl FnOnce(&mut dyn Connection) -> bool,
+) -> rusqlite::Result<bool> {
+    let savepoint = transaction.savepoint()?;
+    let has_effect = run(&mut SqliteConnection { connection: &savepoint, path });
+    if has_effect {
+        savepoint.commit()?;
+    }
+    Ok(has_effect)
+}
+
+/// The same error, for a further caller.
+fn copied(error: &rusqlite::Error) -> rusqlite::Error {
+    let code = error.sqlite_error().copied().unwrap_or_else(|| ffi::Error::new(ffi::SQLITE_ERROR));
+    rusqlite::Error::SqliteFailure(code, Some(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::values;
+
+    const PATH: &str = "gateway.db";
+
+    fn database() -> rusqlite::Connection {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        connection
+            .execute_batch(
+                "PRAGMA foreign_keys = ON;
+                 CREATE TABLE notes (number INTEGER PRIMARY KEY) STRICT;
+                 CREATE TABLE copies (number INTEGER REFERENCES notes DEFERRABLE INITIALLY DEFERRED) STRICT",
+            )
+            .unwrap();
+        connection
+    }
+
+    fn insert(connection: &mut dyn Connection, number: i64) -> Result<u64, StoreError> {
+        connection.execute("INSERT INTO notes VALUES ($1)", values![number])
+    }
+
+    fn note(queue: &Queue, number: i64) -> Queued<u64> {
+        queue.add(Durability::ProcessKill, move |connection| insert(connection, number))
+    }
+
+    fn notes(connection: &rusqlite::Connection) -> Vec<i64> {
+        let mut statement = connection.prepare("SELECT number FROM notes ORDER BY number").unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    }
+
+    fn result<T>(mut queued: Queued<T>) -> Result<T, StoreError> {
+        queued.ended.try_recv().expect("the transaction has ended")?;
+        queued.result()
+    }
+
+    #[test]
+    fn writes_that_wait_share_a_transaction_and_fail_alone() {
+        let (queue, mut connection) = (Queue::default(), database());
+        let first = note(&queue, 1);
+        let failing = queue.add(Durability::PowerLoss, |connection| {
+            insert(connection, 2)?;
+            Err::<(), _>(StoreError::Duplicate)
+        });
+        let panicking = queue.add(Durability::PowerLoss, |connection| {
+            insert(connection, 3)?;
+            if insert(connection, 4).is_ok() { panic!("a write panics") } else { Ok(()) }
+        });
+        drop(note(&queue, 5));
+        let last = note(&queue, 6);
+        queue.run(&mut connection, Path::new(PATH)).unwrap();
+        assert_eq!(result(first).unwrap(), 1);
+        assert!(matches!(result(failing), Err(StoreError::Duplicate)));
+        assert!(catch_unwind(AssertUnwindSafe(|| result(panicking))).is_err());
+        assert_eq!(result(last).unwrap(), 1);
+        assert_eq!(notes(&connection), [1, 6]);
+    }
+
+    #[test]
+    fn a_write_alone_has_no_effect_if_it_fails() {
+        let (queue, mut connection) = (Queue::default(), database());
+        let failing = queue.add(Durability::PowerLoss, |connection| {
+            insert(connection, 1)?;
+            Err::<(), _>(StoreError::Duplicate)
+        });
+        queue.run(&mut connection, Path::new(PATH)).unwrap();
+        assert!(matches!(result(failing), Err(StoreError::Duplicate)));
+        assert_eq!(notes(&connection), []);
+    }
+
+    #[test]
+    fn a_transaction_that_is_undone_fails_those_that_it_has_run_and_no_other() {
+        let (queue, mut connection) = (Queue::default(), database());
+        let undone = note(&queue, 1);
+        let failing = queue.add(Durability::PowerLoss, |connection| connection.execute("ROLLBACK", &[]));
+        let waiting = note(&queue, 2);
+        queue.run(&mut connection, Path::new(PATH)).unwrap();
+        assert!(matches!(result(undone), Err(StoreError::Database(_))));
+        assert!(matches!(result(failing), Err(StoreError::Database(_))));
+        queue.run(&mut connection, Path::new(PATH)).unwrap();
+        assert_eq!(result(waiting).unwrap(), 1);
+        assert_eq!(notes(&connection), [2]);
+    }
+
+    #[test]
+    fn every_caller_is_told_that_a_commit_has_failed() {
+        let (queue, mut connection) = (Queue::default(), database());
+        let first = note(&queue, 1);
+        let dangling =
+            queue.add(Durability::PowerLoss, |connection| connection.execute("INSERT INTO copies VALUES (9)", &[]));
+        queue.run(&mut connection, Path::new(PATH)).unwrap();
+        for queued in [first, dangling] {
+            assert!(matches!(result(queued), Err(StoreError::DataKeyInUse)));
+        }
+        assert_eq!(notes(&connection), []);
+    }
+}
