@@ -1,11 +1,13 @@
 //! The data of one invocation, which the host functions use.
 
 use std::collections::HashMap;
-use std::time::Instant;
+use std::time::Duration;
 
+use compute::LARGE_BYTES;
 use contract::Additions;
 use contract_rules::limit::{LOG_LINE_BYTES, LOG_LINES};
 use egress::Multipart;
+use rustix::time::{ClockId, clock_gettime};
 use wasmtime::ResourceLimiter;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
@@ -72,17 +74,20 @@ impl Guest {
         }
     }
 
-    /// Runs work of the gateway on a value of this size, and counts its time as CPU time of the
-    /// guest. The epoch counts only one tick for a host function, however long it ran.
+    /// Runs work of the gateway on a value of this size, and counts its CPU time as that of the
+    /// guest. The epoch counts only one tick for a host function, however long it ran. A value that
+    /// is not large takes less than a tick.
     pub(super) async fn compute<T>(
         &mut self,
         bytes: usize,
         work: impl FnOnce(&mut Self) -> wasmtime::Result<T>,
     ) -> wasmtime::Result<T> {
         let compute = || {
-            let started = Instant::now();
+            let started = (bytes >= LARGE_BYTES).then(thread_time);
             let result = work(self)?;
-            self.call.cpu.spend(started.elapsed().saturating_sub(TICK))?;
+            if let Some(started) = started {
+                self.call.cpu.spend(thread_time().saturating_sub(started).saturating_sub(TICK))?;
+            }
             Ok(result)
         };
         compute::run(bytes, compute).await
@@ -121,6 +126,11 @@ impl Guest {
     }
 }
 
+/// The CPU time that this thread has used. It does not run while others have the core.
+fn thread_time() -> Duration {
+    clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default()
+}
+
 impl ResourceLimiter for Guest {
     fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
         Ok(self.memory.grow_memory(current, desired, || self.call.outbound.memory()))
@@ -145,5 +155,21 @@ impl WasiView for Guest {
             Box::new(Wasi { context, output })
         });
         WasiCtxView { ctx: &mut wasi.context, table: &mut self.table }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_in_which_a_thread_does_not_run_is_no_cpu_time() {
+        let pause = Duration::from_millis(50);
+        let before = thread_time();
+        std::thread::sleep(pause);
+        assert!(thread_time() - before < pause);
+        while thread_time() - before < pause {
+            std::hint::spin_loop();
+        }
     }
 }
