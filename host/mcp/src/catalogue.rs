@@ -1,6 +1,6 @@
 //! The tools of one caller at one address.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::SetMode;
 use super::input_schema::{ACCOUNT, CONFIRM, Extra, InputSchema, OTHER_CONFIRM, is_of_background};
-use super::names::{operation_name, tool_name};
+use super::names::{MAX_NAME, MAX_TOOL_NAME, cut_name, operation_name};
 use super::output_schema::output_schema;
 use super::own::{Own, annotations};
 use super::ranking::{Index, Texts};
@@ -156,10 +156,8 @@ impl Catalogue {
             let is_pinned =
                 || view.pinned.iter().any(|name| name.split_once('/') == Some((&*tool.connector, &*tool.operation)));
             tool.is_direct = mode == Mode::Direct || is_pinned();
-            if tool.is_direct {
-                tool.name = tool_name(&tool.name).into_owned();
-            }
         }
+        cut_names(operations.iter_mut().map(|(tool, ..)| tool).collect());
         if view.is_structured {
             let mut read: HashMap<String, AnswerSchemas> = HashMap::new();
             let answers_json = |operation: &Operation| operation.manifest.answer == Answer::Json;
@@ -249,6 +247,17 @@ impl Catalogue {
         let is_preferred = |number: usize| self.tools.get(number).is_some_and(&prefers);
         let ranked = self.index.search(question, is_preferred).into_iter().filter(|number| Some(*number) != exact);
         exact.into_iter().chain(ranked).filter_map(|number| self.tools.get(number)).collect()
+    }
+}
+
+/// Cuts the names that are too long. No two tools have the same name then.
+fn cut_names(tools: Vec<&mut Tool>) {
+    let longest = |tool: &Tool| if tool.is_direct { MAX_TOOL_NAME } else { MAX_NAME };
+    let (long, short): (Vec<_>, Vec<_>) = tools.into_iter().partition(|tool| tool.name.len() > longest(tool));
+    let mut taken: HashSet<String> = short.into_iter().map(|tool| tool.name.clone()).collect();
+    for tool in long {
+        tool.name = cut_name(&tool.name, longest(tool), |name| taken.contains(name));
+        taken.insert(tool.name.clone());
     }
 }
 

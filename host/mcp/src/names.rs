@@ -1,7 +1,5 @@
 //! The names of tools and of their arguments.
 
-use std::borrow::Cow;
-
 use database::digest::sha256_hex;
 
 /// The longest name of an operation or an argument that every client takes.
@@ -18,23 +16,16 @@ const HASH_DIGITS: usize = 8;
 
 /// The name of an operation, with the connector.
 pub fn operation_name(connector: &str, operation: &str) -> String {
-    cut(&format!("{connector}__{operation}"), MAX_NAME).into_owned()
+    format!("{connector}__{operation}")
 }
 
-/// The name of a tool, from the name of its operation.
-pub fn tool_name(name: &str) -> Cow<'_, str> {
-    cut(name, MAX_TOOL_NAME)
-}
-
-/// A name of ASCII with at most `longest` characters. A longer one is cut, and ends with a hash of
-/// the whole name.
-fn cut(name: &str, longest: usize) -> Cow<'_, str> {
-    if name.len() <= longest {
-        return Cow::Borrowed(name);
-    }
-    let hash = sha256_hex(name.as_bytes());
+/// A name with `longest` characters in place of a longer one of ASCII. It ends with digits of the
+/// hash of the whole name: the first ones with which it is not in `taken`.
+pub fn cut_name(name: &str, longest: usize, taken: impl Fn(&str) -> bool) -> String {
     let kept = name.get(..longest - HASH_DIGITS - 1).unwrap_or_default();
-    Cow::Owned(format!("{kept}_{}", hash.get(..HASH_DIGITS).unwrap_or_default()))
+    let hash = sha256_hex(name.as_bytes());
+    let digits = (0..).map_while(|start| hash.get(start..start + HASH_DIGITS));
+    digits.map(|digits| format!("{kept}_{digits}")).find(|cut| !taken(cut)).unwrap_or_default()
 }
 
 /// The name of an argument: `property` if every client takes it, else a similar name that is not in
@@ -60,14 +51,13 @@ mod tests {
 
     #[test]
     fn a_long_name_is_cut_and_stays_unlike_others() {
-        assert_eq!(operation_name("mail", "send"), "mail__send");
-        let long = |end: &str| operation_name("mail", &format!("{}{end}", "a".repeat(64)));
-        assert_eq!(long("b").len(), MAX_NAME);
-        assert_ne!(long("b"), long("c"));
-        assert_eq!(operation_name("a", &"b".repeat(61)).len(), MAX_NAME);
-        assert_eq!(tool_name(&"b".repeat(47)), "b".repeat(47));
-        assert_eq!(tool_name(&"b".repeat(48)).len(), MAX_TOOL_NAME);
-        assert_ne!(tool_name(&"b".repeat(48)), tool_name(&"b".repeat(49)));
+        let cut = |name: &str| cut_name(name, MAX_TOOL_NAME, |_| false);
+        let long = "b".repeat(48);
+        assert_eq!(cut(&long).len(), MAX_TOOL_NAME);
+        assert_ne!(cut(&long), cut(&"b".repeat(49)));
+        let other = cut_name(&long, MAX_TOOL_NAME, |name| name == cut(&long));
+        assert_eq!(other.len(), MAX_TOOL_NAME);
+        assert_ne!(other, cut(&long));
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! The lists of tools: their form and their size.
 
+use std::collections::BTreeSet;
+use std::fs;
+
 use serde_json::{Value, json};
 use support::{Setup, module};
 
@@ -55,6 +58,24 @@ fn an_operation_that_a_trigger_names_is_no_tool_and_is_not_found() {
     assert!(!names.iter().any(|name| name.contains("words")), "{names:?}");
     let found = Agent::new(&client, "/mcp").call("search_operations", json!({"query": "words read"})).text();
     assert!(!found.contains("words_read"), "{found}");
+}
+
+/// The names of the two operations begin alike, and so do the digits of their hashes.
+#[test]
+fn no_two_tools_have_the_same_name() {
+    let operations = ["006065", "008334"].map(|number| format!("{}{number}_list", "a".repeat(34)));
+    let row = |path: &String| format!("[operations.{path}]\nrequest = \"GET api /a\"\ndoc = \"A list.\"\n");
+    let rows = operations.each_ref().map(row);
+    let head = "identifier = \"shop\"\nversion = \"1.0.0\"\ntitle = \"Shop\"\ndoc = \"Orders of a shop.\"\n\
+                license = \"Apache-2.0\"\nauth = \"none\"\n[upstreams]\napi = \"https://shop.invalid\"\n";
+    let home = Setup::new().prepare();
+    let [file, packed] = ["connector.toml", "shop.wasm"].map(|name| home.config().with_file_name(name));
+    fs::write(&file, head.to_owned() + &rows.concat()).unwrap();
+    home.run_ok(&["connectors", "pack", file.to_str().unwrap(), "--output", packed.to_str().unwrap()]);
+    let gateway = Setup::new().module("shop", fs::read(&packed).unwrap()).start();
+    let names = Agent::new(&gateway.client(), "/mcp").names();
+    assert!(names.len() >= operations.len(), "{names:?}");
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
 }
 
 /// The rules of the strictest known client.
