@@ -32,6 +32,10 @@ const LIES: &[(&str, &str)] = &[
     ("row with a credential", "row of `version`, header `Authorization`: the gateway sets this header itself"),
     ("row with a line break", "row of `version`, header `X-Word`: the value of a header has no CR"),
     ("row with an unknown setting", "row of `version`, header `X-Word`: the connector has no setting `x`"),
+    (
+        "row that reads with a body",
+        "row of `version`, body: a request with `GET` or `HEAD` has no fixed members of a body",
+    ),
     ("huge row", "row of `version`, row: the texts of a row have at most 65536 bytes"),
     ("row twice", "row of `version`: it is declared twice"),
     ("request and row", "row of `version`: it is declared twice"),
@@ -66,7 +70,7 @@ const LIES: &[(&str, &str)] = &[
     ("answer schema is no schema", "answer-schema"),
     ("answer example is no json", "example of the answer is not JSON"),
     ("wrong answer example", "its answer-example is refused by its answer-schema: the whole: "),
-    ("pages into an unknown member", "pagination is for `/page`"),
+    ("pages into an unknown member", "pagination `/page`: the input schema does not name this member"),
     ("setting schema is no json", "setting `organization`: the schema is not JSON"),
     ("setting schema is no schema", "setting `organization`"),
     ("setting schema from a file", "setting `organization`"),
@@ -90,6 +94,11 @@ const LIES: &[(&str, &str)] = &[
     ("key in the host header", "`Host`"),
     ("key in a header that frames", "`content-length`"),
     ("key in no header", "`X Key`"),
+    (
+        "key tested with a required field",
+        "auth: the gateway invokes the operation `version` with the body `{}` when a user connects an account, but its field \
+         `word` is required",
+    ),
     ("panic", "describe"),
     ("endless loop", "cpu"),
 ];

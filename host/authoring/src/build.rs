@@ -59,12 +59,13 @@ pub(crate) fn write_module(project: &Project, output: &Path) -> Result<(), Build
 /// # Errors
 /// See [`BuildError`].
 pub(crate) fn component(project: &Project, output: &Path) -> Result<Vec<u8>, BuildError> {
-    let mut component = match project.build(output)? {
-        Some(core_module) => module_file::component_of(&core_module)?,
-        None => module_file::read(output)?,
-    };
-    if let Some(file) = project.answer_schemas() {
-        module_file::add_answer_schemas(&file, &mut component)?;
+    let answer_schemas = project.answer_schemas();
+    if let Some(file) = project.build(output)? {
+        return Ok(module_file::component_of(&file, answer_schemas.as_deref())?);
+    }
+    let mut component = module_file::read(output)?;
+    if let Some(file) = answer_schemas {
+        module_file::add_answer_schemas(&file, None, &mut component)?;
     }
     Ok(component)
 }

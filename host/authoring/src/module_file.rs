@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::output::remark;
 use crate::shell;
-use contract::AnswerSchemas;
+use contract::{AnswerSchemas, Manifest};
 use sandbox::answer_schemas::{self, SectionError};
 
 /// A file or folder that cannot be read or written.
@@ -51,20 +51,27 @@ pub(crate) fn read(file: &Path) -> Result<Vec<u8>, FileError> {
     fs::read(file).map_err(|source| FileError { file: file.to_owned(), source })
 }
 
-/// The component of a core module, or of a file `connector.toml`.
-pub(crate) fn component_of(file: &Path) -> Result<Vec<u8>, PackError> {
+/// The component of a core module, or of a file `connector.toml`. The schemas in the file
+/// `answer_schemas` are added to it.
+pub(crate) fn component_of(file: &Path, answer_schemas: Option<&Path>) -> Result<Vec<u8>, PackError> {
     let content = read(file)?;
     let packed = if file.file_name().is_some_and(|name| name == connector_file::FILE) {
         component_of_rows(file, &String::from_utf8_lossy(&content))
+            .map(|(component, manifest)| (component, Some(manifest)))
     } else {
-        sandbox::pack(&content).map_err(|error| error.to_string())
+        sandbox::pack(&content).map(|component| (component, None)).map_err(|error| error.to_string())
     };
-    Ok(packed.map_err(|reason| RefusedModule { module: file.display().to_string(), reason })?)
+    let refused = |reason| RefusedModule { module: file.display().to_string(), reason };
+    let (mut component, manifest) = packed.map_err(refused)?;
+    if let Some(answer_schemas) = answer_schemas {
+        add_answer_schemas(answer_schemas, manifest.as_ref(), &mut component)?;
+    }
+    Ok(component)
 }
 
-/// The component of a file of rows. Its mistakes are written to standard error, each in a line that
-/// begins with file and line, as compilers do.
-fn component_of_rows(file: &Path, text: &str) -> Result<Vec<u8>, String> {
+/// The component of a file of rows, and its manifest. Its mistakes are written to standard error,
+/// each in a line that begins with file and line, as compilers do.
+fn component_of_rows(file: &Path, text: &str) -> Result<(Vec<u8>, Manifest), String> {
     let folder = file.parent().unwrap_or(Path::new("."));
     let connector = connector_file::read(files::without_mark(text), folder).map_err(|refused| {
         let here = env::current_dir().unwrap_or_default();
@@ -74,33 +81,39 @@ fn component_of_rows(file: &Path, text: &str) -> Result<Vec<u8>, String> {
         }
         "its mistakes are above".to_owned()
     })?;
-    connector_file::component(&connector.manifest, &connector.additions).map_err(|error| error.to_string())
+    let component = connector_file::component(&connector.manifest, &connector.additions);
+    Ok((component.map_err(|error| error.to_string())?, connector.manifest))
 }
 
 /// Runs `connectors pack`: writes the component of a core module or of a file `connector.toml`.
 /// The file `answer_schemas` is added to it.
 pub(crate) fn pack(file: &Path, output: &Path, answer_schemas: Option<&Path>) -> Result<(), PackError> {
-    let mut component = component_of(file)?;
-    if let Some(answer_schemas) = answer_schemas {
-        add_answer_schemas(answer_schemas, &mut component)?;
-    }
-    Ok(write(output, &component)?)
+    Ok(write(output, &component_of(file, answer_schemas)?)?)
 }
 
-/// Adds the schemas of answers in a file to a component.
-pub(crate) fn add_answer_schemas(file: &Path, component: &mut Vec<u8>) -> Result<(), PackError> {
+/// Adds the schemas of answers in a file to a component. The manifest of a module with code is not
+/// known here. `connectors check` and the gateway check the schemas against it.
+pub(crate) fn add_answer_schemas(
+    file: &Path,
+    manifest: Option<&Manifest>,
+    component: &mut Vec<u8>,
+) -> Result<(), PackError> {
     let text = read(file)?;
-    let added = add_schemas(files::without_mark(&String::from_utf8_lossy(&text)), component);
+    let added = add_schemas(files::without_mark(&String::from_utf8_lossy(&text)), manifest, component);
     Ok(added.map_err(|error| RefusedModule { module: file.display().to_string(), reason: error.to_string() })?)
 }
 
 /// Returns `true` if a module can have these schemas of answers.
 pub(crate) fn has_room_for(answer_schemas: &str) -> bool {
-    add_schemas(answer_schemas, &mut Vec::new()).is_ok()
+    add_schemas(answer_schemas, None, &mut Vec::new()).is_ok()
 }
 
-fn add_schemas(text: &str, component: &mut Vec<u8>) -> Result<(), SectionError> {
-    answer_schemas::write(&AnswerSchemas::parse(text)?, component)
+fn add_schemas(text: &str, manifest: Option<&Manifest>, component: &mut Vec<u8>) -> Result<(), SectionError> {
+    let schemas = AnswerSchemas::parse(text)?;
+    if let Some(manifest) = manifest {
+        schemas.check(manifest)?;
+    }
+    answer_schemas::write(&schemas, component)
 }
 
 /// Writes a module, unless the file has it already. The signature of another module is removed.

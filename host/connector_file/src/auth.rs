@@ -7,10 +7,47 @@ use contract::{
 };
 
 use crate::node::{Entry, Mistakes, Table};
+use crate::places::Places;
 
 const FORM: &str = "`auth = \"none\"`, or the section `[auth.oauth2]` or `[auth.api_key]`";
 
-pub(crate) fn scheme(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<AuthScheme> {
+/// The keys of `[auth.oauth2]` that rules of the manifest name, each after its name there.
+const OAUTH2: [(&str, &str); 11] = [
+    ("auth", "identity"),
+    ("auth.form-field", "form_field"),
+    ("oauth2.provider", "provider"),
+    ("oauth2.authorization-url", "authorization_url"),
+    ("oauth2.token-url", "token_url"),
+    ("oauth2.refresh-url", "refresh_url"),
+    ("oauth2.revocation", "revocation"),
+    ("oauth2.scope-separator", "scope_separator"),
+    ("oauth2.scope-parameter", "scope_parameter"),
+    ("oauth2.token-pointer", "token_pointer"),
+    ("scope", "scopes"),
+];
+
+/// The same for `[auth.api_key]`.
+const API_KEY: [(&str, &str); 5] = [
+    ("auth", "check"),
+    ("auth.form-field", "form_field"),
+    ("api-key, header", "header"),
+    ("api-key, header prefix", "prefix"),
+    ("api-key, query", "query"),
+];
+
+/// The same for `[auth_additions]`.
+const ADDITIONS: [(&str, &str); 8] = [
+    ("auth-additions, `client-credentials`", "client_credentials"),
+    ("auth-additions, `service-account`", "service_account"),
+    ("auth-additions, audience of `service-account`", "service_account"),
+    ("auth-additions, `app-installation`", "app_installation"),
+    ("auth-additions, path", "app_installation"),
+    ("auth-additions, `device-code`", "device_code"),
+    ("auth-additions, device-authorization-url", "device_code"),
+    ("auth-additions, `ended-codes`", "ended_codes"),
+];
+
+pub(crate) fn scheme(entry: Entry<'_>, places: &mut Places, mistakes: &mut Mistakes) -> Option<AuthScheme> {
     if entry.node.value.as_str() == Some("none") {
         return Some(AuthScheme::None);
     }
@@ -20,10 +57,18 @@ pub(crate) fn scheme(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<AuthSc
     schemes.end("scheme", mistakes);
     match (oauth2, api_key) {
         (Some(scheme), None) => {
-            self::oauth2(scheme.node.table(FORM, mistakes)?, entry.at, mistakes).map(AuthScheme::Oauth2)
+            let table = scheme.node.table(FORM, mistakes)?;
+            for (part, key) in OAUTH2 {
+                places.note(part, &table, key);
+            }
+            self::oauth2(table, entry.at, mistakes).map(AuthScheme::Oauth2)
         }
         (None, Some(scheme)) => {
-            self::api_key(scheme.node.table(FORM, mistakes)?, entry.at, mistakes).map(AuthScheme::ApiKey)
+            let table = scheme.node.table(FORM, mistakes)?;
+            for (part, key) in API_KEY {
+                places.note(part, &table, key);
+            }
+            self::api_key(table, entry.at, mistakes).map(AuthScheme::ApiKey)
         }
         _ => {
             mistakes.at(entry.at, format!("expected {FORM}"));
@@ -126,8 +171,11 @@ fn api_key(mut table: Table<'_>, at: usize, mistakes: &mut Mistakes) -> Option<A
 }
 
 /// The further ways in which accounts get access tokens.
-pub(crate) fn additions(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<AuthAdditions> {
+pub(crate) fn additions(entry: Entry<'_>, places: &mut Places, mistakes: &mut Mistakes) -> Option<AuthAdditions> {
     let mut table = entry.node.table("the section `[auth_additions]`", mistakes)?;
+    for (part, key) in ADDITIONS {
+        places.note(part, &table, key);
+    }
     let client_credentials = table.flag("client_credentials", mistakes);
     let service_account = table.take("service_account").and_then(|entry| service_account(entry, mistakes));
     let app_installation = table.take("app_installation").and_then(|entry| {

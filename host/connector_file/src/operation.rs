@@ -52,6 +52,8 @@ pub(crate) fn operation(
 ) -> Option<Declared> {
     let name = entry.name;
     let mut table = entry.node.table(&format!("the section `[operations.{name}]` with `request = …`"), mistakes)?;
+    places.add(format!("operation `{name}`"), entry.at);
+    note(&table, name, places);
     let before = mistakes.count();
     let request = request(&mut table, entry.at, mistakes);
     let doc = doc(&mut table, entry.at, mistakes);
@@ -65,8 +67,9 @@ pub(crate) fn operation(
     let answer_schema = table.take("answer_schema").and_then(|entry| answer_schema(entry.node, mistakes));
     let envelope = !table.flag("no_envelope", mistakes);
     let background = table.flag("background", mistakes);
-    let body_format = table.place("form").or(table.place("multipart"));
-    let encoding = encoding(&mut table, entry.at, mistakes);
+    let body = ["fixed_body", "multipart", "form"].into_iter().find_map(|clause| table.place(clause));
+    let query = table.place("default_query");
+    let encoding = encoding(&mut table, mistakes);
     let fixed_body = table.members("fixed_body", mistakes);
     let default_query = table.members("default_query", mistakes);
     let default_query_unless = table.texts("default_query_unless", mistakes).unwrap_or_default();
@@ -85,12 +88,11 @@ pub(crate) fn operation(
     row.complete();
     let fields: Vec<schema::Field> = row.fields.iter().map(|field| field.spec.clone()).collect();
     let input = schema::object(&fields);
-    let written = Written { entry: entry.at, request: request.at, body_format, fields: declared };
+    let written = Written { entry: entry.at, request: request.at, body, query, fields: declared };
     check_form(&row, &written, mistakes);
     let declaration = row.declaration(request.upstream, &context.headers, &context.lists);
     let connector = Connector { upstreams: &context.upstreams, settings: &context.settings, input: &input };
     check_declaration(&declaration, &connector, &row, &written, mistakes);
-    places.add(format!("operation `{name}`"), entry.at);
     // An example refers to the fields, so this would report a mistake in a field again.
     if mistakes.count() == before
         && let Some(example) = example
@@ -118,6 +120,18 @@ pub(crate) fn operation(
     Some(Declared { operation, row, last_item: last_item.flatten() })
 }
 
+/// Keeps the lines of the clauses that rules of the manifest name.
+fn note(table: &Table<'_>, name: &str, places: &mut Places) {
+    let parts = [
+        (format!("operation `{name}`, background"), "background"),
+        (format!("operation `{name}`, pagination"), "pages"),
+        (format!("last item of `{name}`"), "pages"),
+    ];
+    for (part, clause) in parts {
+        places.note(part, table, clause);
+    }
+}
+
 fn request<'a>(table: &mut Table<'a>, at: usize, mistakes: &mut Mistakes) -> Option<Request<'a>> {
     let Some(entry) = table.take("request") else {
         mistakes.at(at, format!("say in `request` what the operation sends: {REQUEST}"));
@@ -137,6 +151,7 @@ fn request<'a>(table: &mut Table<'a>, at: usize, mistakes: &mut Mistakes) -> Opt
 
 /// The documentation. Every operation has one.
 fn doc(table: &mut Table<'_>, at: usize, mistakes: &mut Mistakes) -> String {
+    let at = table.place("doc").unwrap_or(at);
     let doc = table.text("doc", mistakes).map(|text| documentation(&text)).unwrap_or_default();
     if doc.is_empty() {
         mistakes.at(at, "say in `doc` what the operation does; the first paragraph is the summary");
@@ -149,8 +164,10 @@ struct Written {
     /// The name of the operation.
     entry: usize,
     request: usize,
-    /// `form` or `multipart`, if the row has one.
-    body_format: Option<usize>,
+    /// `fixed_body`, `multipart` or `form`, if the row has one.
+    body: Option<usize>,
+    /// `default_query`, if the row has it.
+    query: Option<usize>,
     fields: Vec<Field>,
 }
 
@@ -165,7 +182,8 @@ impl Written {
     fn place(&self, row: &TableRow, part: &Place) -> Option<usize> {
         Some(match part {
             Place::Row => self.entry,
-            Place::Upstream | Place::Path | Place::DefaultQuery => self.request,
+            Place::Upstream | Place::Path => self.request,
+            Place::DefaultQuery => self.query.unwrap_or(self.request),
             Place::Field(name) => {
                 let named = self.fields.iter().rfind(|field| field.row.spec.name == *name);
                 named.map_or(self.request, |field| field.at)
@@ -173,7 +191,7 @@ impl Written {
             Place::Header(_) => return None,
             Place::Body => {
                 let whole = row.whole_body().and_then(|index| self.field(row, index));
-                whole.map(|field| field.at).or(self.body_format).unwrap_or(self.request)
+                whole.map(|field| field.at).or(self.body).unwrap_or(self.request)
             }
         })
     }
@@ -212,7 +230,7 @@ fn check_example(fields: &[schema::Field], example: Node<'_>, mistakes: &mut Mis
     if !json.is_object() {
         mistakes.at(example.at, "an example is an object: `{ … }`");
     } else if let Err(mismatch) = schema::accept_object(fields, &json) {
-        mistakes.at(example.place_of(&mismatch.steps), format!("the example does not fit: {}", mismatch.reason));
+        mistakes.at(example.place_of(&mismatch.steps), mismatch.of_example());
     }
 }
 
@@ -235,7 +253,8 @@ fn known(names: &[&str]) -> Cow<'static, str> {
     Cow::Owned(format!("declared: {}", names.join(", ")))
 }
 
-fn encoding(table: &mut Table<'_>, at: usize, mistakes: &mut Mistakes) -> BodyEncoding {
+fn encoding(table: &mut Table<'_>, mistakes: &mut Mistakes) -> BodyEncoding {
+    let at = table.place("multipart").unwrap_or_default();
     match (table.flag("form", mistakes), table.flag("multipart", mistakes)) {
         (false, false) => BodyEncoding::Json,
         (true, false) => BodyEncoding::Form,

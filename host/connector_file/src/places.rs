@@ -3,6 +3,8 @@
 
 use contract_rules::manifest::Violation;
 
+use crate::node::Table;
+
 /// The beginnings of the names of parts, each with a place.
 #[derive(Default)]
 pub(crate) struct Places(Vec<(String, usize)>);
@@ -10,6 +12,13 @@ pub(crate) struct Places(Vec<(String, usize)>);
 impl Places {
     pub(crate) fn add(&mut self, part: String, at: usize) {
         self.0.push((part, at));
+    }
+
+    /// Keeps the place of a clause that was not taken yet. Does nothing if the table lacks it.
+    pub(crate) fn note(&mut self, part: impl Into<String>, table: &Table<'_>, clause: &str) {
+        if let Some(at) = table.place(clause) {
+            self.add(part.into(), at);
+        }
     }
 
     /// The place of a violation, and its words without the part that the place says.

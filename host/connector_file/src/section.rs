@@ -25,14 +25,18 @@ impl<'a, 'b> Section<'a, 'b> {
         Some(Self { thing, table, places, mistakes })
     }
 
-    pub(crate) fn take(&mut self, clause: &'static str) -> Option<Node<'a>> {
-        let entry = self.table.take(clause)?;
+    /// Keeps the line of a clause.
+    fn note(&mut self, clause: &str) {
         // The rules name the clause, or one of its items.
         let item = if clause == "inboxes" { "inbox" } else { clause.trim_end_matches('s') };
         for part in [clause, item] {
-            self.places.add(format!("{}, {part}", self.thing), entry.at);
+            self.places.note(format!("{}, {}", self.thing, part.replace('_', "-")), &self.table, clause);
         }
-        Some(entry.node)
+    }
+
+    pub(crate) fn take(&mut self, clause: &'static str) -> Option<Node<'a>> {
+        self.note(clause);
+        Some(self.table.take(clause)?.node)
     }
 
     pub(crate) fn text(&mut self, clause: &'static str) -> Option<String> {
@@ -71,6 +75,7 @@ impl<'a, 'b> Section<'a, 'b> {
     }
 
     pub(crate) fn number(&mut self, clause: &'static str) -> Option<u32> {
+        self.note(clause);
         self.table.number(clause, self.mistakes)
     }
 

@@ -30,11 +30,15 @@ pub(crate) fn upstream(
         link_hosts: Vec::new(),
         pacing: None,
     };
-    let mut site = None;
+    let (mut site, mut url_at) = (None, entry.at);
     if let DeValue::String(url) = entry.node.value {
         upstream.base_url = url.to_string();
     } else {
         let mut table = entry.node.table(FORM, mistakes)?;
+        for (part, clause) in [("base-url", "url"), ("link host", "links"), ("credential", "credential")] {
+            places.note(format!("upstream `{}`, {part}", entry.name), &table, clause);
+        }
+        url_at = table.place("url").unwrap_or(entry.at);
         match table.text("url", mistakes) {
             Some(url) => upstream.base_url = url,
             None => mistakes.at(entry.at, format!("expected {FORM}")),
@@ -51,7 +55,7 @@ pub(crate) fn upstream(
         table.end("clause", mistakes);
     }
     if upstream.base_url.ends_with('/') {
-        mistakes.at(entry.at, "a base URL has no `/` at its end: paths begin with one");
+        mistakes.at(url_at, "a base URL has no `/` at its end: paths begin with one");
     }
     Some((upstream, site))
 }

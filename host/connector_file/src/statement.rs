@@ -20,9 +20,23 @@ use crate::service::{address_part, header, rate_limit, settings, upstream};
 use crate::trigger::trigger;
 use crate::{Connector, auth};
 
+/// The sections with a limit on the number of their entries, with their names in the rules.
+const SECTIONS: [(&str, &str); 7] = [
+    ("upstreams", "upstreams"),
+    ("parts of the address", "address"),
+    ("rate limits", "rate_limits"),
+    ("settings", "settings"),
+    ("inboxes", "inboxes"),
+    ("triggers", "triggers"),
+    ("operations", "operations"),
+];
+
 /// The connector of a file. A part with a mistake is left out.
 pub(crate) fn connector(mut table: Table<'_>, folder: &Path, mistakes: &mut Mistakes) -> Option<Connector> {
     let mut places = Places::default();
+    for (part, section) in SECTIONS {
+        places.note(part, &table, section);
+    }
     let identifier = required_text(&mut table, "identifier", &mut places, mistakes);
     let version = required_text(&mut table, "version", &mut places, mistakes);
     let title = required_text(&mut table, "title", &mut places, mistakes);
@@ -173,12 +187,10 @@ fn authentication(
     for part in ["auth", "oauth2", "api-key", "scope"] {
         places.add(part.to_owned(), auth.map_or(0, |entry| entry.at));
     }
-    let scheme = auth.and_then(|entry| auth::scheme(entry, mistakes));
+    let scheme = auth.and_then(|entry| auth::scheme(entry, places, mistakes));
     let additions = table.take("auth_additions").and_then(|entry| {
-        for part in ["client credentials", "service account", "app installation", "device code"] {
-            places.add(part.to_owned(), entry.at);
-        }
-        auth::additions(entry, mistakes)
+        places.add("auth-additions".to_owned(), entry.at);
+        auth::additions(entry, places, mistakes)
     });
     (scheme, additions.unwrap_or_default())
 }

@@ -13,7 +13,11 @@ upstreams.api = "https://api.example.com"
 
 /// The mistakes in a file of the head and more lines. The first line after the head is 6.
 fn mistakes(more: &str) -> Vec<String> {
-    match read(&format!("{HEAD}{more}"), Path::new("/nowhere")) {
+    mistakes_of(&format!("{HEAD}{more}"))
+}
+
+fn mistakes_of(file: &str) -> Vec<String> {
+    match read(file, Path::new("/nowhere")) {
         Ok(_) => Vec::new(),
         Err(refused) => refused.to_string().lines().map(str::to_owned).collect(),
     }
@@ -57,7 +61,7 @@ fn a_mistake_names_its_line_and_says_what_to_write() {
         ),
         "10: `a` is declared twice",
     );
-    only(&row("example = { id = 7 }"), "9: the example does not fit: expected a string");
+    only(&row("example = { id = 7 }"), "9: the example does not fit at `/id`: expected a string");
     only(
         &row("fields.page = \"int\""),
         "9: unknown type `int`; the types are `string`, `integer`, `number`, `boolean`, `object`, `file`, lists such as `[string]` and `string | [string]`; in place of a type, `fields` has the fields of an object, and `entries` the names of parameters",
@@ -84,6 +88,74 @@ fn a_mistake_names_its_line_and_says_what_to_write() {
 }
 
 #[test]
+fn a_mistake_in_a_clause_names_the_line_of_the_clause() {
+    let row =
+        |more: &str| format!("[operations.list]\nrequest = \"GET api /items/{{id}}\"\ndoc = \"Items.\"\n{more}\n");
+    only(
+        &row("pages = { items = \"/items\", cursor = \"/next\", into = \"/page\" }"),
+        "9: `/page`: the input schema does not name this member",
+    );
+    only(
+        &row("pages = { items = \"/items\", last = \"/id\", while = \"\", into = \"/id\" }"),
+        "9: `more`: the answer is no boolean, so the pointer leads to a member of it",
+    );
+    only(
+        &row("background = true"),
+        "9: the schema of an operation that may run in the background declares `waiting`, a boolean",
+    );
+    only(
+        &row("fixed_body = { a = 1 }"),
+        "9: body: a request with `GET` or `HEAD` has no fixed members of a body; write what is always sent into the query of the path",
+    );
+    only(
+        "[operations.list]\nrequest = \"GET api /items\"\ndoc = \"\"\n",
+        "8: say in `doc` what the operation does; the first paragraph is the summary",
+    );
+}
+
+/// A file without the line of the head that begins with a name, and with these lines after the
+/// head. The first of them is 5.
+fn without(name: &str, lines: &str) -> String {
+    let head: String = HEAD.lines().filter(|line| !line.starts_with(name)).map(|line| format!("{line}\n")).collect();
+    format!("{head}{lines}[operations.me]\nrequest = \"GET api /users/{{id}}\"\ndoc = \"A user.\"\n")
+}
+
+#[test]
+fn a_mistake_in_the_auth_scheme_names_the_line_of_its_key() {
+    let auth = |lines: &str| mistakes_of(&without("auth", lines));
+    assert_eq!(
+        auth("[auth.api_key]\nheader = \"X-Key\"\ncheck = \"me\"\n"),
+        [
+            "connector.toml:7: the gateway invokes the operation `me` with the body `{}` when a user connects an account, but its \
+             field `id` is required; make the field optional, or name another operation"
+        ]
+    );
+    let found = auth("[auth.api_key]\ncheck = \"you\"\nheader = \"Host\"\n");
+    assert_eq!(found[0], "connector.toml:6: there is no operation `you`");
+    assert!(found[1].starts_with("connector.toml:7: `Host`: "), "{found:?}");
+    assert_eq!(
+        auth("[auth.api_key]\nheader = \"X-Key\"\n[auth_additions]\nclient_credentials = true\n"),
+        ["connector.toml:8: it needs the auth scheme `oauth2`"]
+    );
+}
+
+#[test]
+fn a_mistake_in_an_upstream_names_the_line_of_its_clause() {
+    let files = |lines: &str| {
+        let api = "[upstreams]\napi = \"https://api.example.com\"\n[upstreams.files]\n";
+        mistakes_of(&without("upstreams", &format!("{api}{lines}\n")))
+    };
+    let found = files("links = [\"*.com\"]\nurl = \"https://files.example.com\"");
+    assert!(found[0].starts_with("connector.toml:8: `*.com`: "), "{found:?}");
+    assert_eq!(
+        files("links = []\nurl = \"https://files.example.com/\""),
+        ["connector.toml:9: a base URL has no `/` at its end: paths begin with one"]
+    );
+    let found = files("url = \"https://files.example.com\"\ncredential = \"form_field\"");
+    assert!(found[0].starts_with("connector.toml:9: its credential goes into a form field"), "{found:?}");
+}
+
+#[test]
 fn a_mistake_in_an_inbox_or_a_type_of_events_names_its_line() {
     const ROW: &str = "[operations.list]\nrequest = \"GET api /items\"\ndoc = \"Items.\"\n";
     let inbox = |more: &str| format!("{ROW}[inboxes.hook]\nid = [\"body_hash\"]\n{more}\n");
@@ -103,7 +175,9 @@ fn a_mistake_in_an_inbox_or_a_type_of_events_names_its_line() {
     );
     let rules = mistakes(&inbox("kind = [{ header = \"X-Kind\" }]\nchecks = []\nmax_body = 1"));
     assert_eq!(rules[0], "connector.toml:9: accounts: an inbox of an application has 1 to 4 account keys");
-    assert!(rules.contains(&"connector.toml:12: an inbox has 1 to 4 checks".to_owned()), "{rules:?}");
+    for rule in ["12: an inbox has 1 to 4 checks", "13: the largest body has 1024 to 26214400 bytes"] {
+        assert!(rules.contains(&format!("connector.toml:{rule}")), "{rule}: {rules:?}");
+    }
     let trigger = |more: &str| format!("{ROW}[triggers.word]\ntitle = \"Word\"\nkinds = [\"a\"]\n{more}\n");
     only(&trigger("inboxes = [\"other\"]"), "12: `other`: there is no inbox of this name");
     only(

@@ -63,14 +63,14 @@ fn file(row: &Value) -> String {
 fn line_of(file: &str, mistake: &str) -> usize {
     let begins: Vec<String> = match mistake.split(':').next().expect("a part") {
         "upstream" | "path" => vec!["request = ".to_owned()],
-        // The field that is the whole body, or the word that makes the body a form.
-        "body" => ["fields.\"body\"", "form", "multipart"].map(str::to_owned).into(),
+        // The field that is the whole body, the fixed members, or the word that makes it a form.
+        "body" => ["fields.\"body\"", "fixed_body", "form", "multipart"].map(str::to_owned).into(),
         part => {
             let name = part.split('`').nth(1).unwrap_or_else(|| panic!("a name in {part}"));
             vec![format!("fields.\"{name}\""), format!("fields.\"{name}?\""), format!("{name:?}")]
         }
     };
-    let found = file.lines().position(|line| begins.iter().any(|begin| line.starts_with(begin)));
+    let found = begins.iter().find_map(|begin| file.lines().position(|line| line.starts_with(begin)));
     found.unwrap_or_else(|| panic!("no line of {mistake} in {file}")) + 1
 }
 

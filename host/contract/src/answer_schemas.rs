@@ -14,6 +14,8 @@ use thiserror::Error;
 
 use contract_rules::schema::NULLABLE;
 
+use crate::{Answer, Manifest};
+
 /// The member with the shared parts. No operation has a name with `$`.
 const DEFINITIONS: &str = "$defs";
 
@@ -47,6 +49,14 @@ pub enum AnswerSchemaError {
         /// The operation or the definition.
         owner: String,
         /// The mistake there.
+        reason: String,
+    },
+    /// A schema does not belong to the manifest.
+    #[error("the module has an answer schema of `{operation}`, but {reason}")]
+    Foreign {
+        /// The operation.
+        operation: String,
+        /// The rule.
         reason: String,
     },
 }
@@ -85,6 +95,34 @@ impl AnswerSchemas {
     /// The operations that have a schema.
     pub fn operations(&self) -> impl Iterator<Item = &str> {
         self.operations.keys().map(String::as_str)
+    }
+
+    /// Checks the schemas against the manifest of their module.
+    ///
+    /// # Errors
+    /// If an operation is not there, has a schema in the manifest too, or answers a file, or if its
+    /// example does not fit.
+    pub fn check(&self, manifest: &Manifest) -> Result<(), AnswerSchemaError> {
+        self.operations().try_for_each(|operation| {
+            self.check_operation(operation, manifest)
+                .map_err(|reason| AnswerSchemaError::Foreign { operation: operation.to_owned(), reason })
+        })
+    }
+
+    fn check_operation(&self, operation: &str, manifest: &Manifest) -> Result<(), String> {
+        let described = manifest.operations.iter().find(|described| described.path == operation);
+        let described = described.ok_or("there is no such operation")?;
+        if described.answer_schema.is_some() {
+            return Err("its manifest has one too; leave one of them out".to_owned());
+        }
+        if described.answer == Answer::File {
+            return Err("the operation answers a file".to_owned());
+        }
+        let example = described.answer_example.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        match example.zip(self.get(operation)).and_then(|(example, schema)| misfit(&schema, &example)) {
+            Some(place) => Err(format!("its answer-example has another type at `{place}`")),
+            None => Ok(()),
+        }
     }
 
     /// The schema of an operation's answer, without references.
@@ -255,9 +293,40 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::{Operation, sample};
+
+    type Change = fn(&mut Operation);
 
     fn refusal(schemas: &Value) -> String {
         AnswerSchemas::parse(&schemas.to_string()).unwrap_err().to_string()
+    }
+
+    /// Checks schemas against a manifest with the operation `list`.
+    fn checked(schemas: &Value, change: Change) -> Result<(), String> {
+        let mut manifest = sample::manifest();
+        change(&mut manifest.operations[0]);
+        AnswerSchemas::parse(&schemas.to_string()).unwrap().check(&manifest).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn schemas_that_do_not_belong_to_the_manifest_are_refused() {
+        let list = json!({"list": {"type": "object", "properties": {"n": {"type": "integer"}}}});
+        assert_eq!(checked(&list, |_| ()), Ok(()));
+        assert_eq!(checked(&list, |operation| operation.answer_example = Some(r#"{"n": 1}"#.to_owned())), Ok(()));
+        let mistakes: [(Value, Change, &str); 4] = [
+            (
+                json!({"lists": {"type": "object"}}),
+                |_| (),
+                "an answer schema of `lists`, but there is no such operation",
+            ),
+            (list.clone(), |operation| operation.answer_schema = Some("{}".to_owned()), "its manifest has one too"),
+            (list.clone(), |operation| operation.answer = Answer::File, "answers a file"),
+            (list, |operation| operation.answer_example = Some(r#"{"n": "1"}"#.to_owned()), "another type at `/n`"),
+        ];
+        for (schemas, change, words) in mistakes {
+            let reason = checked(&schemas, change).unwrap_err();
+            assert!(reason.contains(words), "{words}: {reason}");
+        }
     }
 
     #[test]

@@ -100,3 +100,28 @@ fn mistakes_in_the_file_are_named_with_their_lines_and_nothing_is_written() {
     }
     assert!(!project.folder.join("words.wasm").exists());
 }
+
+#[test]
+fn schemas_of_answers_that_do_not_belong_to_the_file_are_refused_when_it_is_built_and_packed() {
+    let project = FileProject::new();
+    project.append(&format!("{SYNONYMS}answer_schema = {{ type = \"array\" }}\n"));
+    let (file, schemas) = (project.file(), project.folder.join("answer_schemas.json"));
+    let packed = project.folder.join("packed.wasm");
+    for (operation, reason) in
+        [("synonyms", "its manifest has one too; leave one of them out"), ("antonyms", "there is no such operation")]
+    {
+        let mut text = json!({});
+        text[operation] = json!({"type": "array"});
+        fs::write(&schemas, text.to_string()).unwrap();
+        for command in [
+            vec!["connectors", "build", path(&project.folder)],
+            vec!["connectors", "pack", path(&file), "--output", path(&packed), "--answer-schemas", path(&schemas)],
+        ] {
+            let finished = project.home.run(&command);
+            assert_eq!(finished.code, Some(1), "{command:?}: {}", finished.stdout);
+            let words = format!("is refused: the module has an answer schema of `{operation}`, but {reason}");
+            assert!(finished.stderr.contains(&words), "{command:?}: {words}\n{}", finished.stderr);
+        }
+    }
+    assert!(!project.folder.join("words.wasm").exists() && !packed.exists());
+}

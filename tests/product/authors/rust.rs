@@ -225,14 +225,17 @@ fn the_folder_that_cargo_builds_into_may_be_another_one() {
 fn a_pointer_of_the_identity_that_finds_nothing_is_named_before_a_user_connects_an_account() {
     let (project, _) = Project::new(&["words", "--auth", "oauth2"]);
     let table = project.read("src/lib.rs");
-    let identity = "identity: Some(Identity { operation: \"define\", id: \"/0/id\", email: None, name: None }),";
+    let identity = "identity: Some(Identity { operation: \"today\", id: \"/0/id\", email: None, name: None }),";
     let table = table.replace("..OAuth2::STANDARD", &format!("{identity}\n        ..OAuth2::STANDARD"));
-    project.write(
-        "src/lib.rs",
-        &table.replace("/// The meanings", "answer_examples \"answers.json\";\n\n    /// The meanings"),
-    );
-    project.write("answers.json", r#"{"define": [{"word": "hello", "meanings": "secret"}]}"#);
-    let said = "the pointer `/0/id` of identity.id finds nothing in the answer of `define`: `/0` has the members `word`, `meanings`";
+    let today =
+        "answer_examples \"answers.json\";\n\n    /// The word of today.\n    today: GET api \"/today\" example {};\n";
+    project.write("src/lib.rs", &table.replace("    /// The meanings", &format!("    {today}\n    /// The meanings")));
+    project.write("answers.json", r#"{"today": [{"word": "hello", "meanings": "secret"}]}"#);
+    let recording =
+        project.read("recordings/define.json").replace("\"operation\": \"define\"", "\"operation\": \"today\"");
+    let recording = recording.replace("\"word\": \"hello\"\n  },", "},").replace("/entries/en/hello", "/today");
+    project.write("recordings/today.json", &recording);
+    let said = "the pointer `/0/id` of identity.id finds nothing in the answer of `today`: `/0` has the members `word`, `meanings`";
     let (_, report) = project.build();
     assert!(report.contains(&format!("  note        {said}")) && !report.contains("secret"), "{report}");
     let finished = project.test_recordings(&["--only-recordings"]);

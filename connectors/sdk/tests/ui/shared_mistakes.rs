@@ -79,6 +79,8 @@ connector_sdk::connector! {
     row_31: GET api "/x" { a: string as "" };
     /// A row
     row_32: POST api "/x" { a: string as "b", b: file } multipart;
+    /// A row
+    row_33: GET api "/x" fixed_body { a: 1 };
 }
 
 fn main() {}

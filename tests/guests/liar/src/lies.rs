@@ -43,6 +43,10 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
         "row with a credential" => declare("version", "api", "/words/{word}", Some(("Authorization", "Bearer x"))),
         "row with a line break" => declare("version", "api", "/words/{word}", Some(("X-Word", "a\r\nHost: b"))),
         "row with an unknown setting" => declare("version", "api", "/words/{word}", Some(("X-Word", "{settings.x}"))),
+        "row that reads with a body" => {
+            let body = Some(r#"{"word": "sea"}"#.to_owned());
+            declare_row("version", &Row { fixed_body: body, ..words("api", "/words/{word}", None) });
+        }
         "huge row" => declare("version", "api", &format!("/{}/{{word}}", "x".repeat(70 << 10)), None),
         "request" => {
             declare_request("version", &words("api", "/words/{word}", None));
@@ -176,6 +180,13 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
         "key in the host header" => manifest.auth = key_in("Host"),
         "key in a header that frames" => manifest.auth = key_in("content-length"),
         "key in no header" => manifest.auth = key_in("X Key"),
+        "key tested with a required field" => {
+            schema(
+                manifest,
+                r#"{"type": "object", "additionalProperties": false, "properties": {"word": {}}, "required": ["word"]}"#,
+            );
+            manifest.auth = key_tested_by("version");
+        }
         "panic" => panic!("the guest panics while it describes itself"),
         "endless loop" => loop {
             black_box(0);
@@ -307,6 +318,11 @@ fn words(upstream: &str, path: &str, header: Option<(&str, &str)>) -> Row {
 fn key_in(header: &str) -> AuthScheme {
     let placement = KeyPlacement::Header(KeyHeader { name: header.to_owned(), prefix: String::new() });
     AuthScheme::ApiKey(ApiKey { placement, form_field: None, check: None })
+}
+
+fn key_tested_by(operation: &str) -> AuthScheme {
+    let placement = KeyPlacement::Query("key".to_owned());
+    AuthScheme::ApiKey(ApiKey { placement, form_field: None, check: Some(operation.to_owned()) })
 }
 
 fn key_in_form(field: &str) -> AuthScheme {

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::declaration::{Declaration, DeclaredHeader};
 use crate::reader;
-use crate::row::{BodyEncoding, Field, Lists, Location};
+use crate::row::{BodyEncoding, Field, Lists, Location, Method};
 use crate::template::{self, Part, SETTINGS};
 
 /// The parts of a row: fields, defaults, headers, and parameters that a header or a default depends on.
@@ -254,7 +254,7 @@ fn check_parameter(parameter: &str) -> Result<(), Broken> {
 }
 
 fn check_body(declaration: &Declaration) -> Result<(), Broken> {
-    let Declaration { fields, fixed_body, encoding, .. } = declaration;
+    let Declaration { method, fields, fixed_body, encoding, .. } = declaration;
     let whole = fields.iter().filter(|field| field.location == Location::WholeBody).count();
     let has_members = fields.iter().any(|field| matches!(field.location, Location::Body(_) | Location::File(_)));
     ensure(whole <= 1, "one field is the whole body")?;
@@ -266,13 +266,16 @@ fn check_body(declaration: &Declaration) -> Result<(), Broken> {
         *encoding == BodyEncoding::Json || whole + usize::from(has_members) > 0 || fixed_body.is_some(),
         "a row with `form` or `multipart` has a field in its body, which is sent as a form",
     )?;
-    match fixed_body {
-        Some(text) => ensure(
-            text.trim() == text && text.starts_with('{') && reader::is_value(text),
-            "the fixed members of a body are the text of a JSON object",
-        ),
-        None => Ok(()),
-    }
+    let Some(text) = fixed_body else { return Ok(()) };
+    ensure(
+        !matches!(method, Method::Get | Method::Head),
+        "a request with `GET` or `HEAD` has no fixed members of a body; write what is always sent into the query of the \
+         path",
+    )?;
+    ensure(
+        text.trim() == text && text.starts_with('{') && reader::is_value(text),
+        "the fixed members of a body are the text of a JSON object",
+    )
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use super::*;
-use crate::row::{DefaultQuery, Encoding, Lists, Method, Trigger};
+use crate::row::{DefaultQuery, Encoding, Lists, Trigger};
 
 fn field(name: &'static str, location: Location) -> Field {
     Field {
@@ -185,6 +185,22 @@ fn texts_that_are_sent_as_they_are_have_the_form_of_what_they_stand_for() {
         |row| row.fields[1].default = Some("1,\"b\":2".into()),
         "field `name`: its default is JSON text, without blanks around it",
     );
+}
+
+#[test]
+fn a_request_that_reads_has_no_fixed_body() {
+    let with =
+        |method| move |row: &mut Declaration| (row.method, row.fixed_body) = (method, Some("{\"a\":1}".to_owned()));
+    for method in [Method::Get, Method::Head] {
+        only(
+            with(method),
+            "body: a request with `GET` or `HEAD` has no fixed members of a body; write what is always sent into the query \
+             of the path",
+        );
+    }
+    for method in [Method::Post, Method::Put, Method::Patch, Method::Delete] {
+        assert!(mistakes(with(method)).is_empty(), "{method:?}");
+    }
 }
 
 #[test]

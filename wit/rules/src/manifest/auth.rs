@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
+use serde_json::Value;
+
 use super::check::Violations;
 use super::{ApiKey, Auth, Manifest, Oauth2, shorten};
-use crate::{address, ensure, header, name, pointer};
+use crate::{Broken, address, ensure, header, name, pointer};
 
 /// The form field for the credential, if the scheme names one.
 pub(super) fn form_field<'a>(auth: &Auth<'a>) -> Option<&'a str> {
@@ -16,24 +18,35 @@ pub(super) fn form_field<'a>(auth: &Auth<'a>) -> Option<&'a str> {
 }
 
 pub(super) fn check(manifest: &Manifest<'_>, operations: &HashSet<&str>, found: &mut Violations) {
-    let operation = match &manifest.auth {
-        Auth::None => None,
+    match &manifest.auth {
+        Auth::None => {}
         Auth::Oauth2(oauth2) => {
             let own = name::identifier_is_no_provider(manifest.identifier, oauth2.provider);
             found.add(format!("identifier `{}`", shorten(manifest.identifier)), own);
             check_oauth2(manifest, oauth2, found);
-            oauth2.identity.as_ref().map(|identity| identity.operation)
         }
-        Auth::ApiKey(key) => {
-            check_key(key, found);
-            key.check
-        }
-    };
-    if let Some(operation) = operation.filter(|operation| !operations.contains(operation)) {
+        Auth::ApiKey(key) => check_key(key, found),
+    }
+    if let Some(operation) = manifest.auth.account_operation().filter(|operation| !operations.contains(operation)) {
         found.add("auth", Err(format!("there is no operation `{}`", shorten(operation)).into()));
     }
     if let Some(field) = form_field(&manifest.auth) {
         found.add("auth.form-field", ensure(!field.is_empty(), "the name of a form field is not empty"));
+    }
+}
+
+/// No one can connect an account if the schema of its operation refuses the body `{}`.
+pub(super) fn takes_no_input(operation: &str, input: &Value) -> Result<(), Broken> {
+    let mut required = input.get("required").and_then(Value::as_array).into_iter().flatten();
+    match required.find_map(Value::as_str) {
+        None => Ok(()),
+        Some(field) => Err(format!(
+            "the gateway invokes the operation `{}` with the body `{{}}` when a user connects an account, but its field `{}` is \
+             required; make the field optional, or name another operation",
+            shorten(operation),
+            shorten(field)
+        )
+        .into()),
     }
 }
 

@@ -77,7 +77,12 @@ pub fn check_schemas(manifest: &Manifest<'_>) -> Vec<Violation> {
     for operation in &manifest.operations {
         let part = || format!("operation `{}`", shorten(operation.path));
         match schema::input(operation.input_schema) {
-            Ok(input) => check_input(operation, &input, &part(), &mut found),
+            Ok(input) => {
+                check_input(operation, &input, &part(), &mut found);
+                if manifest.auth.account_operation() == Some(operation.path) {
+                    found.add("auth", auth::takes_no_input(operation.path, &input));
+                }
+            }
             Err(broken) => found.add(part(), Err(broken)),
         }
         if let Some(answer) = operation.answer_schema {
@@ -114,7 +119,7 @@ fn check_upstream(manifest: &Manifest<'_>, upstream: &Upstream<'_>, index: usize
     found.add(part(), ensure(upstream.concurrency != Some(0), "the concurrency of a pacing is at least 1"));
     let has_field = auth::form_field(&manifest.auth).is_some();
     found.add(
-        part(),
+        format!("{}, credential", part()),
         ensure(
             has_field || !upstream.credential_in_form,
             "its credential goes into a form field, so the auth scheme names the field (`form-field`)",
@@ -154,7 +159,7 @@ fn check_input(operation: &Operation<'_>, input: &Value, part: &str, found: &mut
         found.add(part, name::field(member, true));
     }
     found.add(
-        part,
+        format!("{part}, background"),
         ensure(
             named("waiting") || !operation.background,
             "the schema of an operation that may run in the background declares `waiting`, a boolean",
@@ -166,8 +171,8 @@ fn check_input(operation: &Operation<'_>, input: &Value, part: &str, found: &mut
     if let Some(pages) = &operation.pagination
         && !(pages.input.len() > 1 && schema::names(input, pages.input))
     {
-        let input = shorten(pages.input);
-        found.add(part, Err(format!("its pagination is for `{input}`, which the input schema does not name").into()));
+        let part = format!("{part}, pagination `{}`", shorten(pages.input));
+        found.add(part, Err("the input schema does not name this member".into()));
     }
 }
 

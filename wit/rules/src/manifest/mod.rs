@@ -165,6 +165,18 @@ pub enum Auth<'a> {
     ApiKey(ApiKey<'a>),
 }
 
+impl<'a> Auth<'a> {
+    /// The operation that identifies an account, or tests its key. The gateway invokes it with the
+    /// body `{}`.
+    fn account_operation(&self) -> Option<&'a str> {
+        match self {
+            Self::None => None,
+            Self::Oauth2(scheme) => scheme.identity.as_ref().map(|identity| identity.operation),
+            Self::ApiKey(key) => key.check,
+        }
+    }
+}
+
 /// An OAuth 2.0 client.
 #[derive(Clone, Debug)]
 pub struct Oauth2<'a> {

@@ -150,6 +150,27 @@ fn the_auth_scheme_is_checked() {
 }
 
 #[test]
+fn the_operation_that_connects_an_account_needs_no_input() {
+    let schema =
+        r#"{"type": "object", "properties": {"page": {}}, "required": ["page"], "additionalProperties": false}"#;
+    let with = |auth| {
+        move |manifest: &mut Manifest<'static>| {
+            manifest.operations.push(operation("other"));
+            (manifest.operations[0].input_schema, manifest.auth) = (schema, auth);
+        }
+    };
+    let key = |check| {
+        Auth::ApiKey(ApiKey { header: None, prefix: None, query: Some("key"), form_field: None, check: Some(check) })
+    };
+    let rule =
+        "invokes the operation `list` with the body `{}` when a user connects an account, but its field `page` is";
+    only(with(key("list")), "auth", rule);
+    only(with(Auth::Oauth2(oauth2())), "auth", rule);
+    assert!(violations(with(key("other"))).is_empty());
+    assert!(violations(with(Auth::None)).is_empty());
+}
+
+#[test]
 fn schemas_and_examples_are_checked() {
     only(|manifest| manifest.operations[0].input_schema = "{", "operation `list`", "is not JSON");
     only(|manifest| manifest.operations[0].example = Some("{\"x\": 1}"), "operation `list`", "does not name");
@@ -174,7 +195,7 @@ fn schemas_and_examples_are_checked() {
         manifest.operations[0].pagination =
             Some(Pagination { items: "", next: None, parameter: None, input: "/query/page" });
     };
-    only(pages, "operation `list`", "its pagination is for `/query/page`");
+    only(pages, "operation `list`, pagination `/query/page`", "the input schema does not name this member");
 }
 
 #[test]

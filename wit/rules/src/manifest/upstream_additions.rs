@@ -164,13 +164,8 @@ fn used_names<'a>(manifest: &Manifest<'a>) -> (HashSet<&'a str>, HashSet<&'a str
 
 /// The gateway must have an operation whose answer has the value.
 fn check_source(manifest: &Manifest<'_>) -> Result<(), Broken> {
-    let has_operation = match &manifest.auth {
-        Auth::None => false,
-        Auth::Oauth2(scheme) => scheme.identity.is_some(),
-        Auth::ApiKey(key) => key.check.is_some(),
-    };
     ensure(
-        has_operation,
+        manifest.auth.account_operation().is_some(),
         "its value is in the answer of an operation, which the auth scheme names in `identity` or `check`",
     )
 }

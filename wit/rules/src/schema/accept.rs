@@ -4,7 +4,7 @@
 use serde_json::{Map, Number, Value};
 
 use super::{Entry, Field, Kind};
-use crate::Broken;
+use crate::{Broken, pointer};
 
 /// A value that a field does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,17 @@ impl Mismatch {
     fn below(mut self, step: impl Into<String>) -> Self {
         self.steps.insert(0, step.into());
         self
+    }
+
+    /// Says that an example does not fit, with the JSON Pointer to the value.
+    #[must_use]
+    pub fn of_example(&self) -> String {
+        let Self { steps, reason } = self;
+        if steps.is_empty() {
+            return format!("the example does not fit: {reason}");
+        }
+        let place: String = steps.iter().map(|step| pointer::of(step)).collect();
+        format!("the example does not fit at `{place}`: {reason}")
     }
 }
 
@@ -165,7 +176,7 @@ fn expected(kind: &Kind) -> &'static str {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::accept_object;
+    use super::{Mismatch, accept_object};
     use crate::schema::{Entry, Field, Kind};
 
     fn refusal(value: Value) -> (String, String) {
@@ -221,5 +232,15 @@ mod tests {
         ] {
             assert_eq!(refusal(value), (steps.to_owned(), reason.to_owned()));
         }
+    }
+
+    #[test]
+    fn an_example_that_does_not_fit_is_told_with_the_place_of_the_value() {
+        let mismatch = |steps: &[&str]| {
+            steps.iter().rev().fold(Mismatch::new("expected a string"), |mismatch, step| mismatch.below(*step))
+        };
+        assert_eq!(mismatch(&[]).of_example(), "the example does not fit: expected a string");
+        assert_eq!(mismatch(&["tags", "1"]).of_example(), "the example does not fit at `/tags/1`: expected a string");
+        assert_eq!(mismatch(&["a/b"]).of_example(), "the example does not fit at `/a~1b`: expected a string");
     }
 }

@@ -139,9 +139,10 @@ fn span_of(row: &Row, plain: &TableRow, place: &Place) -> Option<Span> {
         }
         Place::Header(_) => return None,
         Place::Body => {
-            let whole = plain.whole_body().and_then(|index| row.fields.get(index));
-            let format = || row.body_format.map_or(row.name.span, |(_, span)| span);
-            whole.map_or_else(format, |field| field.name_span)
+            let whole = plain.whole_body().and_then(|index| row.fields.get(index)).map(|field| field.name_span);
+            let fixed = row.fixed_body.first().map(|(name, _)| name.span);
+            let format = row.body_format.map(|(_, span)| span);
+            whole.or(fixed).or(format).unwrap_or(row.name.span)
         }
         Place::Row | Place::DefaultQuery => row.name.span,
     })
@@ -210,7 +211,7 @@ fn check_example(row: &Row, example: &Json, errors: &mut Errors) {
     let fields: Vec<schema::Field> = row.fields.iter().map(|field| field.spec.clone()).collect();
     if let Value::Object(_) = &example.value {
         if let Err(mismatch) = schema::accept_object(&fields, &example.value) {
-            errors.at(example.span_at(&mismatch.steps), format!("the example does not fit: {}", mismatch.reason));
+            errors.at(example.span_at(&mismatch.steps), mismatch.of_example());
         }
     } else {
         errors.at(example.span, "an example is an object: `{ … }`");

@@ -38,11 +38,6 @@ impl<'a> About<'a> {
     /// The parts of a manifest. `rows` are the operations of which the gateway makes the requests.
     #[must_use]
     pub fn of(manifest: &Manifest<'a>, rows: &[&str]) -> Self {
-        let (has_oauth2, identity) = match &manifest.auth {
-            Auth::None => (false, None),
-            Auth::Oauth2(scheme) => (true, scheme.identity.as_ref().map(|identity| identity.operation)),
-            Auth::ApiKey(key) => (false, key.check),
-        };
         let operations = manifest.operations.iter().map(|operation| AboutOperation {
             path: operation.path,
             envelope: operation.envelope,
@@ -52,8 +47,8 @@ impl<'a> About<'a> {
             is_row: rows.contains(&operation.path),
         });
         Self {
-            has_oauth2,
-            identity,
+            has_oauth2: matches!(manifest.auth, Auth::Oauth2(_)),
+            identity: manifest.auth.account_operation(),
             upstreams: manifest.upstreams.iter().map(|upstream| upstream.name).collect(),
             settings: manifest.settings.iter().map(|setting| setting.name).collect(),
             operations: operations.collect(),
