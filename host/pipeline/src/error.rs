@@ -6,7 +6,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::refusal::{lacks_scope, shown};
+use super::refusal::{lacks_scope, rate_limit, shown};
 use contract::Effect;
 use contract_rules::limit::FAULT_MEMBERS_BYTES;
 use egress::{EgressError, LONGEST_RETRY_AFTER, Quota, Refusal, Refused};
@@ -272,15 +272,17 @@ fn reported(fault: sandbox::UpstreamFault) -> UpstreamError {
     let status = if is_limit { 429 } else { upstream_status };
     let body = fault.body.map_or_else(ShownBody::default, |body| shown(body.as_bytes()));
     let reported = fault.retry_after_seconds.map(|seconds| Duration::from_secs(seconds.into()));
+    let retry_after = reported
+        .map(|delay| delay.min(LONGEST_RETRY_AFTER))
+        .or_else(|| refusal.retry_after().filter(|_| status == 429));
+    let detail = cut(fault.detail);
     UpstreamError {
         status,
         upstream_status,
-        detail: cut(fault.detail),
+        detail: if is_limit { rate_limit(&detail, retry_after) } else { detail },
         is_for_user: status == 403 && body.content.as_ref().is_some_and(lacks_scope),
         body,
-        retry_after: reported
-            .map(|delay| delay.min(LONGEST_RETRY_AFTER))
-            .or_else(|| refusal.retry_after().filter(|_| status == 429)),
+        retry_after,
         headers: Vec::new(),
     }
 }

@@ -1,12 +1,16 @@
 //! The refusal or failure of an upstream, for the caller: the part of its body that is shown, and
 //! who can fix it.
 
+use std::time::Duration;
+
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, WWW_AUTHENTICATE};
 use serde_json::Value;
 
 use super::error::{Error, ShownBody, UpstreamError};
 use super::forwarded_headers;
+use contract::words::sentence;
+use egress::whole_seconds;
 
 /// Maximum size of an upstream's error that is shown to the caller.
 const MAX_SHOWN_BYTES: usize = 64 << 10;
@@ -45,17 +49,27 @@ pub(super) async fn upstream_error(mut response: egress::Response) -> Error {
     };
     let is_for_user = status == StatusCode::FORBIDDEN
         && (challenges_scope(&response.headers) || body.content.as_ref().is_some_and(lacks_scope));
+    let mut detail = format!("The upstream answered {}.", response.upstream_status);
+    if status == StatusCode::TOO_MANY_REQUESTS && response.upstream_status != status {
+        detail = rate_limit(&detail, response.retry_after);
+    }
     let mut headers = Vec::new();
     forwarded_headers::each(&response.headers, |name, value| headers.push((name, value)));
     Error::Upstream(Box::new(UpstreamError {
         headers,
         status: status.as_u16(),
         upstream_status: response.upstream_status.as_u16(),
-        detail: format!("The upstream answered {}.", response.upstream_status),
+        detail,
         body,
         retry_after: response.retry_after,
         is_for_user,
     }))
+}
+
+/// The detail of a rate limit that the upstream did not call so. `said` is the detail without it.
+pub(super) fn rate_limit(said: &str, retry_after: Option<Duration>) -> String {
+    let when = retry_after.map_or_else(|| "later".to_owned(), |delay| format!("in {} s", whole_seconds(delay)));
+    format!("{} The service limits the rate of calls; try again {when}.", sentence(said))
 }
 
 /// A body for a person to read: JSON if it is JSON, else text. A longer one is cut.
@@ -109,6 +123,13 @@ mod tests {
         let headers = |value: &str| HeaderMap::from_iter([(WWW_AUTHENTICATE, value.parse().unwrap())]);
         assert!(challenges_scope(&headers(r#"Bearer realm="x", error="insufficient_scope", scope="a""#)));
         assert!(!challenges_scope(&headers(r#"Bearer error="invalid_token""#)));
+    }
+
+    #[test]
+    fn a_rate_limit_that_the_status_does_not_say_is_told_with_what_to_do() {
+        let said = "The service limits the rate of calls; try again";
+        assert_eq!(rate_limit("no", None), format!("No. {said} later."));
+        assert_eq!(rate_limit("No.", Some(Duration::from_millis(6100))), format!("No. {said} in 7 s."));
     }
 
     #[test]

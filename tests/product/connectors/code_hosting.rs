@@ -283,6 +283,8 @@ fn githubs_rate_limits_are_passed_on_with_the_time_to_wait() {
     let problem = answer.problem(429, "upstream-rate-limited");
     assert_eq!((answer.header("retry-after"), &problem["retryable"]), ("30", &json!(true)));
     assert_eq!(problem["upstream"]["body"]["message"], "API rate limit exceeded");
+    let detail = "The upstream answered 403 Forbidden. The service limits the rate of calls; try again in 30 s.";
+    assert_eq!(problem["detail"], detail);
 }
 
 #[test]
@@ -298,6 +300,11 @@ fn a_rate_limit_that_github_tells_in_the_body_alone_is_one_for_every_kind_of_ope
         let problem = answer.problem(429, "upstream-rate-limited");
         assert_eq!(problem["upstream"], json!({"status": 403, "body": {"message": message}}), "{operation}");
         assert_eq!(answer.header("retry-after"), "", "GitHub did not say when to try again: {operation}");
+        // The function `search_issues` writes its own detail.
+        if operation == "get_repository" {
+            let detail = "The upstream answered 403 Forbidden. The service limits the rate of calls; try again later.";
+            assert_eq!(problem["detail"], detail);
+        }
     }
 }
 
