@@ -54,6 +54,10 @@ await page.keyboard.type(ids.call);
 await page.keyboard.press("Enter");
 await page.getByText("curl -X POST").waitFor();
 await look("call");
+// The bars of the stages end where their table ends.
+const [bar, stages] = [page.locator(".bar").first(), page.getByRole("table").first()];
+const endOf = async (part) => part.evaluate((element) => element.getBoundingClientRect().right);
+seen.behindBar = (await endOf(stages)) - (await endOf(bar));
 
 // A name that nothing has, the page of a person, and an address without a screen.
 await open("find/nobody-goes-by-this", "Nothing here has this name.");

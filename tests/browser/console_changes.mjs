@@ -92,6 +92,9 @@ for (let tries = 0; tries < 50 && !(await page.getByText("The account").count())
   await page.getByText("The account").waitFor({ timeout: 500 }).catch(() => null);
 }
 await look("failed call");
+// The reason leads to the account itself, not to a list of accounts.
+const ofReason = page.locator(".reason").getByRole("link", { name: ids.account, exact: true });
+seen.account = await ofReason.getAttribute("href", { timeout: 5_000 }).catch(() => null);
 
 // The form of an operation has the fields of its example, and the answer has its members with their types.
 await open("try/dex_market_data/get_pairs_by_token", "The same call");

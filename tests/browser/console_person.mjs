@@ -48,7 +48,30 @@ export async function check(page, name, seen) {
   for (const width of [...WIDTHS, 1280]) {
     await page.setViewportSize({ width, height: 900 });
     await checkWidth(page, name, seen);
+    const broken = await page.evaluate(idsInTwoLines);
+    seen.broken.push(...broken.map((id) => `${name}, ${width}: ${id}`));
   }
+}
+
+/** Runs in the browser. Returns the ids in cells and facts whose last character is not in the line of the first. */
+function idsInTwoLines() {
+  const pattern = /\b(?:(?:key|int|job|trg|inb|msg|evt|lnk|whs)_[0-9A-Za-z]{12,}|[0-9a-f]{16}-[0-9a-f]+)\b/g;
+  const found = [];
+  for (const cell of document.querySelectorAll("td, dd")) {
+    const texts = [];
+    for (const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT); walker.nextNode();) texts.push(walker.currentNode);
+    const places = texts.flatMap((node) => node.data.split("").map((_, offset) => [node, offset]));
+    const topOf = ([node, offset]) => {
+      const range = document.createRange();
+      range.setStart(node, offset);
+      range.setEnd(node, offset + 1);
+      return range.getBoundingClientRect().top;
+    };
+    for (const { index, 0: id } of texts.map(({ data }) => data).join("").matchAll(pattern)) {
+      if (Math.abs(topOf(places[index]) - topOf(places[index + id.length - 1])) > 4) found.push(id);
+    }
+  }
+  return found;
 }
 
 /** Widths at which a list is a table on a screen that has hardly room for it. */
@@ -67,7 +90,7 @@ export async function openScreen(page, name, seen) {
 }
 
 /** What a page starts with: nothing was seen. */
-export const nothingSeen = () => ({ ...nothingLookedAt(), pages: {}, dialogs: {}, places: [], errors: [], policy: [], elements: [], elsewhere: [], urls: [] });
+export const nothingSeen = () => ({ ...nothingLookedAt(), broken: [], pages: {}, dialogs: {}, places: [], errors: [], policy: [], elements: [], elsewhere: [], urls: [] });
 
 /** The options of the browser. */
 export const OPTIONS = [

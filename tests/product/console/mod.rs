@@ -14,7 +14,7 @@ const HOSTILE: &str = "<img src=x onerror=\"document.title='taken'\">";
 /// A walk through the console has seen no fault of the page.
 #[track_caller]
 fn assert_no_fault(seen: &Value) {
-    for nothing in ["violations", "wide", "errors", "policy", "elements", "elsewhere", "unreached"] {
+    for nothing in ["violations", "wide", "broken", "errors", "policy", "elements", "elsewhere", "unreached"] {
         assert_eq!(seen[nothing], json!([]), "{nothing}: {seen:#}");
     }
 }

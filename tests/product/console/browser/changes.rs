@@ -88,6 +88,7 @@ fn prepare(gateway: &Gateway, provider: &OAuthProvider) -> Value {
     }
     let account = json!({"auth_type": "api_key", "credentials": {"api_key": KEY_OF_ZOE}, "user_identifier": ACCOUNT});
     operator.post("/connectors/keyed/integrations", account).ok();
+    let keyed = operator.get("/admin/integrations?connector=keyed").ok();
     let dialect = provider.dialect();
     let own = json!({"client_id": dialect.client_id, "client_secret": dialect.client_secret});
     operator.request("PUT", "/admin/tenants/acme/oauth_clients/mail").json(&own).send().ok();
@@ -101,6 +102,7 @@ fn prepare(gateway: &Gateway, provider: &OAuthProvider) -> Value {
     let (inbox, trigger, own) = events(&operator, provider);
     json!({
         "account": ACCOUNT, "body": BODY, "integration": integrations["integrations"][0]["id"], "key": key["id"],
+        "keyed": keyed["integrations"][0]["id"],
         "job": job["job_id"], "inbox": inbox, "trigger": trigger, "own": own,
     })
 }
@@ -143,8 +145,9 @@ fn an_operator_tries_operations_and_makes_changes_by_keyboard() {
         ("failed call", &*format!("The account {ACCOUNT} active")),
         ("failed call", &*format!("-H 'X-User-Identifier: {ACCOUNT}'")),
         ("erased", "200"),
-        ("asked: account", "of mail in any case, with its triggers"),
-        ("asked: account of a tenant", "It touches 1 trigger."),
+        ("typed answer", "members of the answer with their types"),
+        ("asked: account", "of mail in any case. Calls of ann"),
+        ("asked: account of a tenant", "It touches 1 trigger, which is deleted with its events."),
         ("asked: client", "1 account was connected with it"),
         ("asked: inbox", "What the service sends to the address of notified signed is refused"),
         ("asked: inbox", "It touches 1 trigger."),
@@ -163,8 +166,12 @@ fn an_operator_tries_operations_and_makes_changes_by_keyboard() {
     ] {
         assert!(pages[page].as_str().unwrap().contains(text), "`{text}` on the page `{page}`: {seen:#}");
     }
+    let account = format!("#/integrations/{}", world.ids["keyed"].as_str().unwrap());
+    assert_eq!(seen["account"], account.as_str(), "the page of a failed call leads to its account");
     assert_eq!(seen["example"], json!([true, "solana"]), "the form begins with the fields of the example");
-    assert_eq!(seen["member"], json!(["baseToken.name", "string", "Example", "–"]));
+    assert_eq!(seen["member"], json!(["baseToken.name", "string", "Example"]), "nothing is described");
+    let asked = pages["asked: account"].as_str().unwrap();
+    assert!(!asked.contains("trigger"), "the account has none: {asked}");
     let warning = seen["warning"].as_str().unwrap();
     assert!(warning.contains("It deletes or replaces data") && warning.contains("It calls free/erase"), "{seen:#}");
     assert_eq!((&seen["cookies"], &seen["ended"]), (&json!([]), &json!(401)));

@@ -200,6 +200,7 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
         ("no such screen", "There is no such screen"),
         ("integrations", "expired"),
         ("expired", "The user must connect this account again."),
+        ("expired", "Who can act\nuser"),
         ("renewed", "The user must authorize again"),
         ("account", HOSTILE),
         ("connectors", "broken.wasm"),
@@ -268,6 +269,7 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
         assert!(shown.contains(text), "`{text}` in the dialog `{dialog}`: {shown}");
     }
     assert_eq!(world.receiver.seen().len(), before + 1, "the webhook was sent once more");
+    assert!(seen["behindBar"].as_f64().unwrap() < 40.0, "the room behind the bars of a call: {}", seen["behindBar"]);
     let point = seen["point"].as_str().unwrap();
     assert!(point.contains("UTC: ") && point.contains("/s"), "the value under the pointer: {point}");
     let [ascending, descending] = [0, 1].map(|number| seen["sorted"][number].as_array().unwrap().clone());

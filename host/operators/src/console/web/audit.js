@@ -2,7 +2,7 @@
 
 import { placeOf } from "./find.js";
 import { List } from "./list.js";
-import { Actor, html, IdLink, Text, text, Time, Title } from "./parts.js";
+import { Actor, html, IdLink, Text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
 import { words } from "./words.js";
 
@@ -17,7 +17,7 @@ function Target({ entry: { action, target } }) {
 
 const columns = [
   [words.time, (entry) => html`<${Time} at=${entry.at} />`, (entry) => entry.at],
-  [say.action, (entry) => text(entry.action), (entry) => entry.action],
+  [say.action, (entry) => html`<${Text} of=${entry.action} />`, (entry) => entry.action],
   [say.actor, (entry) => html`<${Actor} of=${entry.actor} />`, (entry) => entry.actor],
   [say.target, (entry) => html`<${Target} entry=${entry} />`, (entry) => entry.target],
   [words.tenant, (entry) => html`<${IdLink} kind="tenants" id=${entry.tenant} />`, (entry) => entry.tenant],

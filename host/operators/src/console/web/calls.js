@@ -149,11 +149,11 @@ function Stages({ stages, failed }) {
     <rect class=${failed && row.isLast ? "fault" : "done"} x=${row.from * 100} width=${Math.max(row.part * 100, 0.5)} height="8" />
   </svg>`;
   return html`<${Section} title=${say.stages}>
-    <${Table} caption=${say.stagesCaption} rows=${rows} columns=${[
+    <div class="wide"><${Table} caption=${say.stagesCaption} rows=${rows} columns=${[
       [say.stage, (row) => html`${row.name} ${failed && row.isLast && html`<${State} of=${say.failedHere} tone="bad" />`}`],
       [words.time, (row) => words.ms(row.ms)],
       [say.course, bar],
-    ]} />
+    ]} /></div>
   <//>`;
 }
 
@@ -166,6 +166,6 @@ function Upstream({ upstream }) {
     [say.paused, (one) => words.ms(one.paused_ms)],
   ];
   return html`<${Section} title=${say.upstream}>
-    ${upstream.length ? html`<${Table} caption=${say.upstreamCaption} columns=${columns} rows=${upstream} />` : html`<p>${say.noUpstream}</p>`}
+    ${upstream.length ? html`<div class="wide"><${Table} caption=${say.upstreamCaption} columns=${columns} rows=${upstream} /></div>` : html`<p>${say.noUpstream}</p>`}
   <//>`;
 }

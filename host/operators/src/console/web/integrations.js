@@ -63,7 +63,7 @@ function Changes({ one, path, reload }) {
 /** What an account takes with it. */
 function Removed({ of: { tenant, subject, connector, user_identifier } }) {
   const triggers = {
-    path: "/admin/triggers", member: "triggers", filters: { tenant, connector, user_identifier }, say: say.triggers,
+    path: "/admin/triggers", member: "triggers", filters: { tenant, connector, user_identifier }, say: say.triggersToo,
     // The accounts of a tenant itself have no user. Their triggers have an empty one.
     isTouched: (one) => (one.subject ?? "") === (subject ?? ""),
   };
@@ -74,7 +74,7 @@ function Details({ one }) {
   const { id, tenant, subject, connector, account, address, labels } = one;
   const pairs = (members) => Object.entries(members).map(([name, value]) => `${name}: ${value}`).join(", ");
   return html`
-    ${one.status !== "active" && html`<div class="reason"><p>${say.mustConnect} <${Text} of=${one.last_error ?? one.reason} /></p></div>`}
+    ${one.status !== "active" && html`<div class="reason"><p>${say.mustConnect} <${Text} of=${one.last_error ?? one.reason?.detail} /></p></div>`}
     ${one.overdue && html`<div class="reason"><p>${say.overdueWhy} <${Text} of=${one.last_error} /></p></div>`}
     <${Facts} of=${[
       [words.id, html`<${Text} of=${id} />`],
@@ -86,7 +86,8 @@ function Details({ one }) {
       [say.atService, html`<${Text} of=${[account.name, account.email, account.id].filter(Boolean).join(" · ")} />`],
       [say.address, html`<${Text} of=${pairs(address ?? {})} />`],
       [say.authType, text(one.auth_type)],
-      [say.reason, html`<${Text} of=${one.reason} />`],
+      [say.reason, html`<${Text} of=${one.reason?.detail} />`],
+      [words.calls.owner, text(one.reason?.owner)],
       [say.lastError, html`<${Text} of=${one.last_error} />`],
       [say.lastRefresh, html`<${ExactTime} at=${one.last_refreshed_at} />`],
       [say.nextRefresh, html`<${ExactTime} at=${one.next_refresh_at} />`],

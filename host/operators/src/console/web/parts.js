@@ -21,10 +21,33 @@ const WORD = 12;
 /** The longest part of such a word that stays whole. Longer ones are ids. */
 const PART = 17;
 
-/** A text with places at which a line can end: after the signs in long names and addresses, so that words stay whole in narrow columns. */
+/** An id of the gateway, of a request, or a UUID, which is a word of a text. */
+const ID = /(?<=^|[\s(`])((?:key|int|job|trg|inb|msg|evt|lnk|whs|ibs)_[0-9A-Za-z]{12,}|[0-9a-f]{8,}(?:-[0-9a-f]+)+)(?=$|[\s)`,.;:])/;
+
+/** The longest id that columns show whole. */
+const WHOLE = 22;
+
+/** The first characters and the last ones of a longer id, which columns show. */
+const [BEGINNING, END] = [12, 4];
+
+/** An id, which stays in one line. The page has the whole of it, so that it is copied whole. */
+const Id = ({ of }) => (of.length > WHOLE
+  ? html`<span class="id" title=${of}>${of.slice(0, BEGINNING)}<span class="rest">${of.slice(BEGINNING, -END)}</span>${of.slice(-END)}</span>`
+  : html`<span class="id">${of}</span>`);
+
+/**
+ * A text with places at which a line can end: after the signs in long names and addresses, so that words stay whole in narrow columns. An
+ * id has no such place.
+ */
 function withBreaks(of) {
-  const parts = text(of).split(/(\s+)/).flatMap((word) => (word.length > WORD ? word.split(/(?<=[_./:@=&?,-])(?=[^_./:@=&?,-])/).flatMap((part, number) => (number ? [null, part] : [part])) : [word]));
-  return parts.includes(null) ? parts.map((part) => part ?? html`<wbr />`) : text(of);
+  // Every second part is an id.
+  const parts = text(of).split(ID).flatMap((part, number) => (number % 2 ? [html`<${Id} of=${part} />`] : part.split(/(\s+)/).flatMap(breaks)));
+  return parts.every((part) => typeof part === "string") ? text(of) : parts;
+}
+
+function breaks(word) {
+  if (word.length <= WORD) return [word];
+  return word.split(/(?<=[_./:@=&?,-])(?=[^_./:@=&?,-])/).flatMap((part, number) => (number ? [html`<wbr />`, part] : [part]));
 }
 
 const hasLongPart = (of) => text(of).split(/[\s_./:@=&?,-]/).some((part) => part.length > PART);

@@ -115,7 +115,7 @@ function findings({ accounts, failures, jobs, triggers, keys }) {
   const found = accounts.filter((one) => one.status !== "active" || one.overdue).map((one) => ({
     state: one.status === "active" ? words.integrations.overdue : one.status,
     what: one.status === "active" ? say.renewalFails(text(one.user_identifier), text(one.connector)) : say.mustConnect(text(one.user_identifier), text(one.connector)),
-    why: one.last_error ?? one.reason, href: to(["integrations", one.id]), label: say.toAccount,
+    why: one.last_error ?? one.reason?.detail, href: to(["integrations", one.id]), label: say.toAccount,
   }));
   const reasons = new Map();
   for (const one of failures) {

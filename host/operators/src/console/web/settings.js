@@ -24,12 +24,12 @@ function Checks() {
     <p class="buttons"><button type="button" onClick=${reload} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button></p>
     <${Problem} of=${problem} />
     <p role="status">${loading ? say.checking : data && say.wrong(data.problems)}</p>
-    ${rows.length > 0 && html`<${Table} caption=${say.findings} rows=${rows} busy=${loading} columns=${[
+    ${rows.length > 0 && html`<div class="wide"><${Table} caption=${say.findings} rows=${rows} busy=${loading} columns=${[
       [say.level, (one) => html`<${State} of=${one.level} tone=${TONES[one.level]} />`],
       [say.check, (one) => html`<${State} of=${one.check} tone="plain" />`],
       [say.finding, (one) => html`<${Text} of=${one.finding} />`],
       [say.action, (one) => html`<${Text} of=${one.action} />`],
-    ]} />`}
+    ]} /></div>`}
   `;
 }
 

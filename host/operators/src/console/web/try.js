@@ -182,18 +182,19 @@ function Answer({ of, schema, root }) {
   <//>`;
 }
 
-/** The members of an answer that its schema describes. */
+/** The members of an answer that its schema has. The column of descriptions is there if the schema describes one of them. */
 function Members({ value, schema, root }) {
   const members = useMemo(() => membersOf(value, schema, root), [value]);
   if (!members.length) return null;
+  const isDescribed = members.some((one) => one.description);
   return html`<details open=${members.length <= MEMBERS}>
     <summary>${say.members(members.length)}</summary>
-    <${Table} caption=${say.membersCaption} rows=${members} columns=${[
+    <div class=${isDescribed ? undefined : "wide"}><${Table} caption=${say.membersCaption} rows=${members} columns=${[
       [say.member, (one) => html`<${Text} of=${one.path} />`],
       [say.type, (one) => text(say.types(one.type))],
       [say.value, (one) => html`<${Text} of=${one.value} />`],
-      [say.description, (one) => html`<${Text} of=${one.description} />`],
-    ]} />
+      ...(isDescribed ? [[say.description, (one) => html`<${Text} of=${one.description} />`]] : []),
+    ]} /></div>
   </details>`;
 }
 
