@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use support::setup::KEY;
 use support::wire::narrow_connection;
-use support::{Gateway, Reply, Setup, Upstream, usage, wait_for};
+use support::{Gateway, Reply, Setup, Upstream, module, usage, wait_for};
 
 /// The budget of memory for calls.
 const MEMORY_MB: u64 = 96;
@@ -163,4 +163,48 @@ fn on_each_kind_of_route_the_process_takes_little_more_than_what_calls_hold() {
         drop(filling);
         wait_for(kind.name, || (held_mb() < 1.0).then_some(()));
     }
+}
+
+/// Over HTTP, as the answer of a tool, and as the last event of a call that waits.
+#[test]
+fn the_result_of_a_job_is_held_until_its_caller_has_read_it() {
+    let service = Upstream::start();
+    service.reply("/large", Reply::json(json!({"text": "x".repeat(LARGE)})));
+    let described = json!({"identifier": "account", "auth": "none"});
+    let gateway = Setup::new()
+        .module("account", module::account(&described))
+        .upstream("account", "api", &service.url())
+        .config("[mcp]\nmax_result_kb = 10240")
+        .general("memory_mb = 256")
+        .start();
+    let client = gateway.client();
+    let held = || gateway.metric("gateway_memory_held_bytes");
+    let free = || (held() < f64::from(1 << 20)).then_some(());
+    let ended = |count: usize| {
+        let jobs = client.get("/jobs?status=succeeded").ok();
+        (jobs["jobs"].as_array().unwrap().len() == count).then(|| jobs["jobs"][0]["job_id"].clone())
+    };
+    client.call("account/fetch", json!({"path": "/large"})).ok();
+    let id = wait_for("the job to end", || ended(1));
+    let tool = |name: &str, arguments: Value| {
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "name": name, "arguments": arguments, "_meta": {"progressToken": "t"}
+        }})
+    };
+    let calls = [
+        (unread_page("the record of a job", &format!("/jobs/{}", id.as_str().unwrap())), 1),
+        (unread("a job as a tool", "/mcp/account", &tool("get_job", json!({"job_id": id})), true), 1),
+        (unread("the last event", "/mcp/account", &tool("fetch", json!({"path": "/large"})), true), 2),
+    ];
+    for (call, jobs) in &calls {
+        wait_for("the memory to be free", free);
+        let caller = narrow_connection(&gateway.address(), call.request.as_bytes());
+        // Until its end, the job itself holds the answer of the service.
+        wait_for(call.name, || ended(*jobs));
+        wait_for(call.name, || (held() >= LARGE as f64).then_some(()));
+        thread::sleep(Duration::from_secs(1));
+        assert!(held() >= LARGE as f64, "{}: {} bytes are held", call.name, held());
+        drop(caller);
+    }
+    wait_for("the memory to be free", free);
 }

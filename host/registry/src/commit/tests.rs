@@ -228,6 +228,15 @@ async fn the_accepted_version_can_be_read_before_and_after_each_step_of_a_commit
 }
 
 #[tokio::test]
+async fn a_version_that_cannot_be_stored_gets_no_mark() {
+    let site = site().await;
+    // A file is in the place of the folder of the versions.
+    fs::write(site.folder.path().join("versions").join("one"), "").unwrap();
+    site.swap(false).await.unwrap_err();
+    assert_eq!((site.entries().await, site.kept()), (1, "old".into()));
+}
+
+#[tokio::test]
 async fn a_change_of_an_operator_holds_for_the_generation_that_it_was_made_for() {
     let site = site().await;
     let service = &site.registry.service;
