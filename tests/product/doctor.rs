@@ -5,11 +5,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use support::accounts::{connect, registered};
+use support::accounts::{begin, connect, registered};
+use support::oauth::browser;
 use support::process::{self, Finished};
 use support::setup::KEY;
 use support::upstream::free_port;
-use support::{Authority, Dialect, Home, OAuthProvider, Setup, Store, Upstream, module, runtime};
+use support::webhooks::make_secret;
+use support::{
+    Authority, Dialect, Home, OAuthProvider, Person, Reply, Setup, Store, Upstream, module, runtime, wait_for,
+};
 use tempfile::NamedTempFile;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -64,8 +68,9 @@ fn a_gateway_that_lacks_nothing_passes_every_check_while_it_serves() {
     assert_eq!(findings(&finished, "problem"), [[""; 3]; 0], "{}", finished.stdout);
     assert_eq!(finished.code, Some(0));
     let passed: Vec<String> = findings(&finished, "ok").into_iter().map(|[check, ..]| check).collect();
-    for check in ["descriptors", "memory", "folders", "clock", "database", "master key", "keys", "connectors", "hosts"]
-    {
+    let checks =
+        ["descriptors", "memory", "folders", "disk", "clock", "database", "master key", "keys", "connectors", "hosts"];
+    for check in checks {
         assert!(passed.iter().any(|passed| passed == check), "{check} in {passed:?}");
     }
     assert_eq!((provider.seen().len(), service.seen().len()), (calls, 0), "the command sends no request");
@@ -194,6 +199,58 @@ fn an_oauth_client_is_a_problem_once_accounts_need_it() {
     let finished = examine(&home);
     assert_eq!(finished.code, Some(0), "{}", finished.stdout);
     assert!(findings(&finished, "note").iter().any(|[check, ..]| check == "oauth clients"));
+}
+
+#[test]
+fn an_oauth_client_that_the_provider_refuses_is_a_problem_until_a_refresh_succeeds() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = registered(private(Setup::new().account("account", &provider)).start(), &provider);
+    let client = gateway.client();
+    connect(&client, "account", "ada");
+    let id = client.get("/admin/integrations").ok()["integrations"][0]["id"].as_str().unwrap().to_owned();
+    let renew = || client.request("POST", &format!("/admin/integrations/{id}/renew")).send();
+    provider.break_tokens(Reply::json(json!({"error": "invalid_client"})).status(401));
+    assert_ne!(renew().status, 200);
+    let words = ["`account`", "invalid_client", "with [oauth_clients.account]"];
+    assert_one_problem(&examine(gateway.home()), "oauth clients", &words);
+    provider.repair();
+    renew().ok();
+    let finished = examine(gateway.home());
+    assert_eq!(finished.code, Some(0), "{}", finished.stdout);
+}
+
+#[test]
+fn a_connection_that_failed_because_of_the_oauth_client_is_noted_until_another_succeeds() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = registered(private(Setup::new().account("account", &provider)).start(), &provider);
+    let client = gateway.client();
+    let noted = || -> Vec<String> {
+        let finished = examine(gateway.home());
+        assert_eq!(finished.code, Some(0), "{}", finished.stdout);
+        let notes = findings(&finished, "note").into_iter().filter(|[check, ..]| check == "oauth clients");
+        notes.map(|[_, text, _]| text).collect()
+    };
+    let callback = Person::named("ada").consents(&begin(&client, "account"));
+    provider.break_tokens(Reply::json(json!({"error": "invalid_client"})).status(401));
+    browser::open(&callback);
+    let notes = wait_for("the record", || Some(noted()).filter(|notes| !notes.is_empty()));
+    assert!(notes[0].contains("`account`") && notes[0].contains("invalid_client"), "{notes:?}");
+    provider.repair();
+    connect(&client, "account", "ada");
+    assert_eq!(noted(), [""; 0]);
+}
+
+#[test]
+fn an_url_for_events_of_the_operator_without_a_webhook_secret_is_a_problem() {
+    let receiver = Upstream::start();
+    let callbacks = format!("[callbacks]\nallow_private_network = true\nevents_url = \"{}\"", receiver.url());
+    let gateway = private(Setup::new().config(&callbacks)).start();
+    let words = ["`callbacks.events_url`", "`default`", "POST /webhooks/secrets"];
+    assert_one_problem(&examine(gateway.home()), "webhooks", &words);
+    make_secret(&gateway.client());
+    let finished = examine(gateway.home());
+    assert_eq!(finished.code, Some(0), "{}", finished.stdout);
+    assert!(findings(&finished, "ok").iter().any(|[check, ..]| check == "webhooks"), "{}", finished.stdout);
 }
 
 /// A time from now, as options take it.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use futures_util::stream::{self, StreamExt};
 use url::Url;
 
-use super::notifications;
 use super::report::Report;
+use super::{notifications, operator_events, refused_clients};
 use config::Config;
 use egress::{Egress, EgressError};
 use registry::{Connector, GRANT_COMMAND, Registry};
@@ -22,7 +22,7 @@ const CHECK: &str = "connectors";
 const PARALLEL: usize = 16;
 
 /// Accounts of one connector that are read.
-const ACCOUNTS: u32 = 200;
+pub(super) const ACCOUNTS: u32 = 200;
 
 /// Examines the connectors of a registry that has read its folders. `store` has the accounts of
 /// users, if there can be any. Connects to the hosts with `egress`, and sends no request.
@@ -39,7 +39,11 @@ pub async fn examine(
     connectors.sort_by_key(|connector| Arc::clone(connector.name()));
     connectors.iter().for_each(|connector| grants(connector, report));
     oauth_clients(config, &connectors, store, report).await;
+    if let Some(store) = store {
+        refused_clients::examine(config, &connectors, store, report).await;
+    }
     notifications::examine(config, registry, store, report).await;
+    operator_events::examine(config, store, report).await;
     hosts(config, &connectors, egress, report).await;
 }
 
@@ -91,7 +95,8 @@ struct Lacking {
     without_accounts: Vec<String>,
 }
 
-const OAUTH_CLIENTS: &str = "oauth clients";
+/// The check of OAuth clients.
+pub(super) const OAUTH_CLIENTS: &str = "oauth clients";
 
 async fn oauth_clients(config: &Config, connectors: &[&Arc<Connector>], store: Option<&Store>, report: &mut Report) {
     let mut by_section: BTreeMap<String, Lacking> = BTreeMap::new();

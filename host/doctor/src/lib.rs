@@ -4,11 +4,13 @@
 //! No finding contains a secret: addresses are named by their hosts, and keys by their ids.
 //!
 //! - [`report`]: the findings
-//! - [`machine`]: descriptors, memory, folders and their modes
+//! - [`machine`]: descriptors, memory, folders and their modes, the space on the disk
 //! - [`certificates`]: the certificates that the gateway presents
 //! - [`database`]: the database, its clock, the master key, the API keys, and the other gateways
-//! - [`connectors`]: the connectors, their OAuth clients, and the hosts that they call
+//! - [`connectors`]: the connectors, the OAuth clients that they lack, and the hosts that they call
+//! - [`refused_clients`]: the OAuth clients that providers refuse
 //! - [`notifications`]: the URL under which services notify the gateway of events
+//! - [`operator_events`]: the webhooks that notify the operator of changes
 
 mod certificates;
 mod connectors;
@@ -16,6 +18,8 @@ mod database;
 pub mod exposure;
 mod machine;
 mod notifications;
+mod operator_events;
+mod refused_clients;
 mod report;
 
 use std::time::Duration;

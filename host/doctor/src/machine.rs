@@ -1,10 +1,11 @@
-//! The machine: descriptors, memory, and the folders of the gateway with their modes.
+//! The machine: descriptors, memory, the folders of the gateway with their modes, and the space on
+//! the disk.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, access, statvfs};
 use rustix::process::{Resource, getrlimit};
 
 use super::report::Report;
@@ -19,6 +20,13 @@ const ENOUGH_DESCRIPTORS: u64 = 4096;
 /// instances, the database.
 const LEFT: u64 = 4;
 
+/// The part of the disk, as a divisor, that must be free. Of a large disk, [`ENOUGH_SPACE`] is
+/// enough.
+const FREE: u64 = 10;
+
+/// Bytes that are enough for some days of records, and for the files of new modules.
+const ENOUGH_SPACE: u64 = 1 << 30;
+
 /// The permission of other users to write.
 const OTHERS_WRITE: u32 = 0o002;
 
@@ -27,6 +35,7 @@ pub fn examine(config: &Config, report: &mut Report) {
     descriptors(config, report);
     memory(config, report);
     data_folder(config, report);
+    disk(config, report);
     module_folder(&config.modules_dir, "modules_dir", report);
     if let Some(shipped) = &config.shipped_dir {
         module_folder(shipped, "shipped_dir", report);
@@ -100,6 +109,33 @@ fn data_folder(config: &Config, report: &mut Report) {
     }
 }
 
+fn disk(config: &Config, report: &mut Report) {
+    // Without the folder, its check has a note.
+    let Ok(disk) = statvfs(&config.data_dir) else { return };
+    let bytes = |blocks: u64| blocks.saturating_mul(disk.f_frsize);
+    judge_disk(&config.data_dir, bytes(disk.f_bavail), bytes(disk.f_blocks), report);
+}
+
+/// `free` has the bytes that this user can still write, `total` the bytes of the disk.
+fn judge_disk(data_dir: &Path, free: u64, total: u64, report: &mut Report) {
+    const CHECK: &str = "disk";
+    let (shown, free_mib, total_mib) = (data_dir.display(), free >> 20, total >> 20);
+    // Some file systems do not say how large they are.
+    if total == 0 {
+        return;
+    }
+    if free < ENOUGH_SPACE.min(total / FREE) {
+        report.problem(
+            CHECK,
+            format!("the disk with `data_dir` {shown} is nearly full: {free_mib} of {total_mib} MiB are free"),
+            "Free some space, or move `data_dir` to a larger disk. On a full disk, the gateway cannot store new tokens and \
+             records",
+        );
+    } else {
+        report.ok(CHECK, format!("the disk with `data_dir` {shown} has {free_mib} MiB of free space"));
+    }
+}
+
 fn module_folder(path: &Path, key: &str, report: &mut Report) {
     const CHECK: &str = "folders";
     let shown = path.display();
@@ -153,4 +189,25 @@ fn master_key_mode(config: &Config, report: &mut Report) {
             path.display()
         ),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::Level;
+    use super::*;
+
+    #[test]
+    fn a_disk_is_nearly_full_with_little_space_in_bytes_and_in_parts() {
+        const GIB: u64 = 1 << 30;
+        let level = |free, total| {
+            let mut report = Report::default();
+            judge_disk(Path::new("data"), free, total, &mut report);
+            report.findings().first().map(|finding| finding.level)
+        };
+        assert_eq!(level(GIB - 1, 100 * GIB), Some(Level::Problem));
+        assert_eq!(level(GIB, 100 * GIB), Some(Level::Ok));
+        assert_eq!(level(GIB / 10, GIB), Some(Level::Ok), "a small disk");
+        assert_eq!(level(GIB / 10 - 1, GIB), Some(Level::Problem));
+        assert_eq!(level(0, 0), None, "a file system without a size");
+    }
 }

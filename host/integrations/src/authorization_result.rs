@@ -87,6 +87,13 @@ const CODES: [(&str, Owner, &str); 16] = [
     ),
 ];
 
+impl Failure {
+    /// The codes of the gateway and the usual ones of providers, which may send others.
+    pub fn codes() -> impl Iterator<Item = &'static str> {
+        CODES.into_iter().map(|(code, ..)| code)
+    }
+}
+
 impl AuthorizationResult {
     /// A failure with a code of the gateway.
     pub fn failed(code: &str) -> Self {

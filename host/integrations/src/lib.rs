@@ -148,7 +148,7 @@ pub use self::key_form::{KeyForm, KeyUse};
 pub use self::live_credential::LiveCredential;
 pub use self::record::{AuthTypeName, IntegrationRecord};
 pub use self::refresh::RefreshWait;
-pub use self::renew::{NotRenewed, OVERDUE, is_overdue, last_error};
+pub use self::renew::{NotRenewed, OVERDUE, error_for_operator, is_overdue, last_error};
 pub use self::schema::{AuthSchemaRecord, authorization_origin, init_schema, labels_schema};
 pub use self::ways::{
     Begun, ConnectRequest, DEVICE_CODE, DeviceStep, NoAuthorization, Obtained, StartedAuthorization, StartedDevice, Way,

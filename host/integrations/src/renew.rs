@@ -7,6 +7,7 @@ use super::freshness::Freshness;
 use super::live_credential::{not_refreshed, reauthorize};
 use super::reason::Reason;
 use super::{AccessError, IntegrationError, Integrations};
+use contract::Owner;
 use oauth::Tokens;
 use store::{Acting, AuthType, Integration, Status, acting};
 
@@ -38,6 +39,12 @@ pub fn is_overdue(integration: &Integration, now: SystemTime) -> bool {
 /// The last failure of a refresh since the last success.
 pub fn last_error(integration: &Integration, now: SystemTime) -> Option<String> {
     Reason::at(&integration.details, now).map(|reason| reason.detail)
+}
+
+/// As [`last_error`], if the operator has to act before a refresh can succeed.
+pub fn error_for_operator(integration: &Integration, now: SystemTime) -> Option<String> {
+    let reason = Reason::at(&integration.details, now)?;
+    (reason.owner == Owner::Operator).then_some(reason.detail)
 }
 
 impl Integrations {

@@ -14,5 +14,6 @@ mod spool;
 pub mod operator_lists {
     pub use crate::admin::{
         AnyConnectLinks, AnyIntegrations, AnyJobs, AnyTriggers, AnyWebhooks, Audit, Calls, HookRequests, Usage,
+        problem_names,
     };
 }

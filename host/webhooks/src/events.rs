@@ -13,7 +13,7 @@ use clock::timestamp::Timestamp;
 use store::{NewDelivery, WebhookSource};
 
 /// The tenant whose secrets sign events.
-const TENANT: &str = "default";
+pub const TENANT: &str = "default";
 
 /// Time for which the record of an event's delivery is kept at least.
 const KEPT_FOR: Duration = Duration::from_secs(24 * 3600);

@@ -66,7 +66,7 @@ pub use self::agents::{AgentEvent, AgentMessage, AgentSecrets, ReceiverFailed};
 pub use self::all::{AnyWebhookRecord, parse_url_filter};
 pub use self::callbacks::CallbackRecord;
 pub use self::error::{CallbackError, WebhookError};
-pub use self::events::{EventKind, EventRecord, Events};
+pub use self::events::{EventKind, EventRecord, Events, TENANT as TENANT_OF_EVENTS};
 pub use self::receiver::{MAX_URL_BYTES, url_check};
 pub use self::secrets::NewSecret;
 pub use self::signature::{SigningSecret, signatures};

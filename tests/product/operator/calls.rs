@@ -136,6 +136,17 @@ fn records_have_filters_pages_and_commands(store: &Store) {
     let shown = run(&gateway, &["calls", "show", all[0]["request_id"].as_str().unwrap()]).stdout;
     assert!(shown.contains("GET 127.0.0.1/{…}/{…}: 404 after "), "{shown}");
     assert_eq!(run(&gateway, &["calls", "show", "none"]).code, Some(1));
+
+    // A misspelt name is no empty list without a word.
+    let remarks = |filter: &[&str]| run(&gateway, &[&["calls", "list"][..], filter].concat()).stderr;
+    for (filter, expected) in [
+        (["--connector", "acount"], "There is no connector `acount`. Did you mean `account`?"),
+        (["--problem", "upsream-failed"], "There is no problem `upsream-failed`. Did you mean `upstream-failed`?"),
+    ] {
+        // The gateway stores what it serves after its start.
+        wait_for(expected, || remarks(&filter).contains(expected).then_some(()));
+    }
+    assert_eq!(remarks(&["--connector", "account", "--problem", "busy"]), "");
 }
 
 fn a_job_that_failed_has_a_record_with_the_gateway_that_ran_it(store: &Store) {

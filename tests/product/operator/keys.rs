@@ -48,6 +48,15 @@ fn a_key_is_made_shown_listed_and_revoked_over_http(store: &Store) {
         assert_eq!(gateway.client().delete(&format!("/admin/keys/{id}")).ok(), json!({"id": id, "revoked": true}));
     }
     wait_for("the key to be refused", || (client.get("/connectors").status == 401).then_some(()));
+    // Both forms of the command say which keys are refused.
+    for listed in [run(&gateway, &["keys", "list"]).stdout, gateway.home().run_ok(&["keys", "list"])] {
+        let state = |name: &str| {
+            let row = listed.lines().find(|line| line.split_whitespace().any(|word| word == name));
+            row.and_then(|row| row.split_whitespace().last()).map(str::to_owned)
+        };
+        let states = ["STATE", "reports", "second"].map(|name| state(name).unwrap());
+        assert_eq!(states, ["STATE", "revoked", "valid"], "{listed}");
+    }
     assert!(!gateway.client().get(&format!("/admin/keys/{id}")).ok()["revoked_at"].is_null());
     for method in ["GET", "DELETE"] {
         gateway.client().request(method, "/admin/keys/key_none").send().problem(404, "unknown-key");

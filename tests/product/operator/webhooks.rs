@@ -92,9 +92,13 @@ fn webhooks_of_all_tenants_are_listed_and_sent_once_more_under_their_id(store: &
     let of_job: Vec<_> = seen.iter().filter(|seen| seen.path == "/two").collect();
     assert_eq!((of_job.len(), of_job[1].header("webhook-id")), (2, id));
     assert_eq!(verified(of_job[0], &secret), verified(of_job[1], &secret));
-    assert_eq!(run(gateway, &["webhooks", "resend", id]).code, Some(0));
+    let queued = run(gateway, &["webhooks", "resend", id]);
+    assert_eq!(queued.code, Some(0), "{}", queued.stderr);
+    assert!(queued.stderr.contains("is queued") && queued.stdout.contains("pending"), "{}", queued.stderr);
     receiver.wait_for_requests(4);
     wait_for_status(operator, "delivered", 3);
+    let listed = printed(gateway, &["webhooks", "list", "--id", id]);
+    assert_eq!(listed["webhooks"][0]["attempts"].as_array().unwrap().len(), 3, "{listed}");
 
     let entries = operator.get("/admin/audit?action=webhook.resent").ok()["entries"].clone();
     assert_eq!(

@@ -8,11 +8,13 @@
 //! - [`owners`]: whose triggers a caller sees, and what a limited key may do
 //! - [`operators`]: inboxes, triggers of all tenants, and the commands
 //! - [`page`]: the page for callers
+//! - [`local_push`]: a push without the service, as the page for operators says
 //! - [`shipped`]: the types of the product's connectors, each with a stand-in for its service
 
 mod backlog;
 mod keys;
 mod life;
+mod local_push;
 mod making;
 mod operators;
 mod owners;

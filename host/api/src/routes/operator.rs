@@ -176,7 +176,7 @@ pub(super) static ROUTES: &[Route] = &[
         family: Family::Admin,
         methods: &[Endpoint::post(Scoped(Admin, |call, _| Box::pin(admin::resend_webhook(call)))).described(
             "webhooks.resend",
-            "Sends a webhook now.",
+            "Sends a webhook once more.",
             By(operator::describe_resent_webhook),
         )],
     },

@@ -28,7 +28,7 @@ pub(crate) use self::remote::run as run_remote;
 
 use self::error::KeysError;
 use crate::table::Table;
-use store::{ApiKey, KeyId, KeyRevocation, Store};
+use store::{ApiKey, KeyId, KeyRevocation, KeyStatus, Store};
 
 /// Runs a command. `output` gets its result, `remarks` gets messages for a person.
 ///
@@ -105,12 +105,7 @@ async fn list(
     let mut table = Table::new(["ID", "NAME", "KEY", "TENANT", "SUBJECT", "SCOPES", "CREATED", "LAST USED", "STATE"]);
     for key in keys {
         let shown = if key.prefix.is_empty() { String::new() } else { format!("{}…", key.prefix) };
-        let has_expired = key.expires_at.is_some_and(|at| at <= SystemTime::now());
-        let state = match key.revoked_at {
-            Some(_) => "revoked",
-            None if has_expired => "expired",
-            None => "good",
-        };
+        let status = status(key.revoked_at.is_some(), key.expires_at);
         table.row([
             key.id.0,
             key.name,
@@ -120,7 +115,7 @@ async fn list(
             key.scopes.clone(),
             ago(key.created_at),
             key.last_used_at.map_or_else(|| "never".to_owned(), ago),
-            state.to_owned(),
+            status.to_string(),
         ]);
     }
     write!(output, "{table}")?;
@@ -154,6 +149,15 @@ async fn revoke(
         remote::write_record(output, &json!(KeyRevokedRecord { id: id.0, revoked: true }), true)?;
     }
     Ok(())
+}
+
+/// The state of a key now.
+fn status(is_revoked: bool, expires_at: Option<SystemTime>) -> KeyStatus {
+    match is_revoked {
+        true => KeyStatus::Revoked,
+        false if expires_at.is_some_and(|at| at <= SystemTime::now()) => KeyStatus::Expired,
+        false => KeyStatus::Valid,
+    }
 }
 
 /// The tenant or the user that a key acts for.

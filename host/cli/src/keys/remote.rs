@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use authoring::gateway::RunningGateway;
 use connector_gateway::Scope;
 use contract::words::json_printable;
-use humantime::format_rfc3339_millis;
+use humantime::{format_rfc3339_millis, parse_rfc3339};
 use serde_json::{Value, json};
 
 use super::error::KeysError;
-use super::{CreateKeyArguments, KeysCommand};
+use super::{CreateKeyArguments, KeysCommand, status};
 use crate::operator::{self, cell};
 use crate::table::Table;
 
@@ -89,12 +89,22 @@ fn table(keys: &[Value]) -> Table {
         ("LAST USED", "last_used_at"),
         ("EXPIRES", "expires_at"),
         ("REVOKED", "revoked_at"),
+        ("STATE", STATE),
     ];
     let mut table = Table::new(columns.map(|(heading, _)| heading));
     for key in keys {
-        table.row(columns.map(|(_, member)| cell(&key[member])));
+        table.row(columns.map(|(_, member)| if member == STATE { state(key) } else { cell(&key[member]) }));
     }
     table
+}
+
+/// In place of a member, in the column that follows from other members.
+const STATE: &str = "state";
+
+/// The state of a key by its record.
+fn state(key: &Value) -> String {
+    let expires_at = key["expires_at"].as_str().and_then(|time| parse_rfc3339(time).ok());
+    status(!key["revoked_at"].is_null(), expires_at).to_string()
 }
 
 /// Writes a record as JSON, or as a table of its members.
@@ -102,5 +112,21 @@ pub(super) fn write_record(output: &mut impl Write, record: &Value, as_json: boo
     match as_json {
         true => writeln!(output, "{}", json_printable(&format!("{record:#}"))),
         false => write!(output, "{}", operator::members(record)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_of_a_key_follows_from_its_times() {
+        let key = |expires: &str, revoked: &str| {
+            let time = |text: &str| if text.is_empty() { Value::Null } else { text.into() };
+            json!({"id": "key_1", "expires_at": time(expires), "revoked_at": time(revoked)})
+        };
+        let (past, future) = ("2020-01-31T12:00:00.000Z", "2999-01-31T12:00:00.000Z");
+        let keys = [key("", ""), key(future, ""), key(past, ""), key(past, past)];
+        assert_eq!(keys.map(|key| state(&key)), ["valid", "valid", "expired", "revoked"]);
     }
 }

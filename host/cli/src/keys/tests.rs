@@ -57,7 +57,7 @@ async fn standard_output_has_only_the_new_key_and_the_list_does_not_show_it() {
         .run(KeysCommand::List { list: ListArguments { json: false }, gateway: GatewayArguments::default() })
         .await;
     assert!(list.starts_with("ID "), "{list}");
-    for expected in ["mobile app", &key[..8], "acme", "ann", "operate integrate", "just now", "never", "good"] {
+    for expected in ["mobile app", &key[..8], "acme", "ann", "operate integrate", "just now", "never", "valid"] {
         assert!(list.contains(expected), "{expected} is missing in\n{list}");
     }
     assert!(!list.contains(&key[..12]));

@@ -234,7 +234,7 @@ pub struct CreateToolSetArguments {
 pub enum WebhooksCommand {
     /// List webhooks of all tenants, the newest first
     List(ListOptions<AnyWebhooks>),
-    /// Send a webhook now, under the same id
+    /// Put a webhook into the queue, so that it is sent once more under the same id
     Resend(OneArguments),
 }
 

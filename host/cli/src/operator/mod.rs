@@ -14,6 +14,7 @@
 //! - [`age`]: the encryption of an export
 //! - [`arguments`]: their options
 //! - [`mod@filters`]: the options that select a part of a list
+//! - [`hints`]: what is said of an empty list
 //! - [`error`]: why a command failed
 
 mod age;
@@ -21,6 +22,7 @@ mod arguments;
 mod error;
 mod filters;
 mod gateways;
+mod hints;
 mod inboxes;
 mod integrations;
 mod listen;
@@ -117,7 +119,7 @@ pub(crate) async fn webhooks(command: &WebhooksCommand) -> Result<(), OperatorEr
         }
         WebhooksCommand::Resend(OneArguments { id, list, gateway }) => {
             let record = RunningGateway::at(gateway)?.post(&["admin", "webhooks", id, "resend"], None).await?;
-            remark(format_args!("{id} is sent now."));
+            remark(format_args!("{id} is queued. `webhooks list --id {id}` shows the answer once it was sent."));
             print_record(&record, *list)
         }
     }
@@ -276,8 +278,24 @@ pub(crate) struct Page {
     next_cursor: Option<String>,
 }
 
-/// Reads pages of a route until they have as many entries as the command prints.
+/// Reads pages of a route until they have as many entries as the command prints. If there are none,
+/// says which filter names nothing.
 async fn page_of(
+    gateway: &RunningGateway,
+    path: &[&str],
+    member: &str,
+    filters: &[Given],
+    page: &PageArguments,
+) -> Result<Page, GatewayError> {
+    let found = read_pages(gateway, path, member, filters, page).await?;
+    if found.entries.is_empty() && page.cursor.is_none() {
+        hints::about_empty_list(gateway, filters).await;
+    }
+    Ok(found)
+}
+
+/// Reads pages of a route until they have as many entries as the limit says.
+async fn read_pages(
     gateway: &RunningGateway,
     path: &[&str],
     member: &str,
@@ -305,7 +323,7 @@ async fn page_of(
 /// # Errors
 /// If the gateway refuses or does not respond.
 pub(crate) async fn all_entries(gateway: &RunningGateway, path: &[&str], member: &str) -> Result<Page, GatewayError> {
-    page_of(gateway, path, member, &[], &PageArguments { limit: u32::MAX, cursor: None }).await
+    read_pages(gateway, path, member, &[], &PageArguments { limit: u32::MAX, cursor: None }).await
 }
 
 /// Prints a page of a list, as JSON with its cursor as the route answers it.

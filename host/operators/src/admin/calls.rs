@@ -11,6 +11,7 @@ use endpoint::lists::{Field, Filter, List, PAST, Parse, Values, filter, put, rea
 use endpoint::page;
 use endpoint::records::{CallPageRecord, CallRecord};
 use endpoint::route::HttpCall;
+use integrations::Failure;
 use problem::{self, Problem, store_problem};
 use store::{CallFilter, StoreError};
 
@@ -54,6 +55,13 @@ impl List for Calls {
 
     const LIMIT: Field<CallFilter, u32> = |filter| &mut filter.limit;
     const CURSOR: Parse<CallFilter> = |filter, cursor| put(&mut filter.before, page::cursor_in_time(cursor));
+}
+
+/// The names that `problem` selects: the problems of the gateway, and the codes of connections that
+/// have failed. A provider may send further codes.
+pub fn problem_names() -> Vec<String> {
+    let kinds = problem::KINDS.iter().map(|kind| kind.urn().rsplit(':').next().unwrap_or_default().to_owned());
+    kinds.chain(Failure::codes().map(str::to_owned)).collect()
 }
 
 /// GET /admin/calls: a page of records, the newest first.
@@ -104,5 +112,13 @@ mod tests {
         let CallFilter { subject, user_identifier, account, .. } = filter;
         let named = [subject, user_identifier, account];
         assert_eq!(named.map(Option::unwrap), ["", "work", "ann@example.com"]);
+    }
+
+    #[test]
+    fn the_names_of_problems_are_those_of_calls_and_of_connections() {
+        let names = problem_names();
+        for name in ["upstream-failed", "integration-not-configured", "not_configured", "access_denied"] {
+            assert!(names.iter().any(|known| known == name), "{name} in {names:?}");
+        }
     }
 }

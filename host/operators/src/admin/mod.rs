@@ -49,7 +49,7 @@ use tracing::Instrument;
 pub use self::audit::list_audit;
 pub use self::audit::{Audit, audit_page};
 pub use self::calls::Calls;
-pub use self::calls::{get_call, list_calls};
+pub use self::calls::{get_call, list_calls, problem_names};
 pub use self::connect_links::AnyConnectLinks;
 pub use self::connect_links::list_connect_links;
 pub use self::fleet::{list_gateways, list_service_connectors};
