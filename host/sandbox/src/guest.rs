@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use compute::LARGE_BYTES;
 use contract::Additions;
 use contract_rules::limit::{LOG_LINE_BYTES, LOG_LINES};
 use egress::Multipart;
@@ -74,20 +73,18 @@ impl Guest {
         }
     }
 
-    /// Runs work of the gateway on a value of this size, and counts its CPU time as that of the
-    /// guest. The epoch counts only one tick for a host function, however long it ran. A value that
-    /// is not large takes less than a tick.
+    /// Runs work of the gateway on a value of this size. The guest pays for its CPU time: the epoch
+    /// counts only one tick for a host function, however long it ran. Work on a small value may take
+    /// long too, such as the search for a long pointer.
     pub(super) async fn compute<T>(
         &mut self,
         bytes: usize,
         work: impl FnOnce(&mut Self) -> wasmtime::Result<T>,
     ) -> wasmtime::Result<T> {
         let compute = || {
-            let started = (bytes >= LARGE_BYTES).then(thread_time);
+            let started = thread_time();
             let result = work(self)?;
-            if let Some(started) = started {
-                self.call.cpu.spend(thread_time().saturating_sub(started).saturating_sub(TICK))?;
-            }
+            self.call.cpu.spend(thread_time().saturating_sub(started).saturating_sub(TICK))?;
             Ok(result)
         };
         compute::run(bytes, compute).await
