@@ -85,6 +85,18 @@ export function named(fields) {
   });
 }
 
+/** A field in the form of the crate `contract_rules`, as far as an example needs it. */
+export function plainField({ name, optional, min, max, one_of, without, ...field }) {
+  return { name, optional, kind: kindOf(field), minimum: min, maximum: max, values: one_of, without };
+}
+
+function kindOf({ kind, text, item, members, entries }) {
+  if (kind === "list") return { tag: "list", val: kindOf(item) };
+  if (kind === "members") return { tag: "members", val: members.map(plainField) };
+  if (kind === "entries") return { tag: text ? "text-entries" : "entries", val: entries.map(({ name, values }) => ({ name, values })) };
+  return { tag: kind.replaceAll("_", "-") };
+}
+
 /** The schema of an object with these fields only. */
 export function schemaOf(fields) {
   return { type: "object", ...properties(fields) };

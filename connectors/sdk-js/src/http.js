@@ -1,9 +1,9 @@
 // Requests to the upstreams of the table, responses, and JSON documents that stay in the gateway.
 
 import { encode, encodeName, hasDotSegment } from "./encoding.js";
+import { Fault } from "./fault.js";
 import { host, payload } from "./host.js";
 import { multipartBody } from "./multipart.js";
-import { Fault } from "./outcome.js";
 
 export const DOT_SEGMENT =
   "Give a value that does not contain `.` or `..` as a segment, in any encoding: it is a part of a path.";

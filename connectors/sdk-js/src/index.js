@@ -7,10 +7,11 @@ export {
   ended_codes,
 } from "./auth.js";
 export { base64, utf8 } from "./bytes.js";
+export { Fault } from "./fault.js";
 export { string, integer, number, boolean, list, string_or_list, object, file, entries } from "./fields.js";
 export { Document, HttpError, Request, Response, send, sendAll } from "./http.js";
 export { Mistake } from "./mistake.js";
-export { Fault, File, userinfo } from "./outcome.js";
+export { File, userinfo } from "./outcome.js";
 export { pages } from "./pages.js";
 export { retry } from "./retry.js";
 export { get, head, post, put, patch, del, read, write, destructive, internal } from "./rows.js";

@@ -1,8 +1,8 @@
 // Bodies of forms with files (`multipart/form-data`). The gateway builds them, so that no name or
 // media type of a caller can end a part.
 
+import { Fault } from "./fault.js";
 import { host, payload } from "./host.js";
-import { Fault } from "./outcome.js";
 
 /**
  * The body of these parts: `{ name, text }` or `{ name, file_name, bytes }`, with `content_type` if

@@ -1,8 +1,8 @@
 // The items of a list that a service divides into pages, one after the other.
 
+import { Fault } from "./fault.js";
 import { Request, send } from "./http.js";
 import { Mistake, only } from "./mistake.js";
-import { Fault } from "./outcome.js";
 import { progress } from "./services.js";
 
 const WORDS = ["items", "limit", "progress", "cursor", "link", "parameter", "page_number", "offset", "last", "while"];

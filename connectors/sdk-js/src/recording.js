@@ -1,8 +1,9 @@
 // Recorded calls, which `connector-gateway connectors call --record` writes. Values stay JSON text,
 // so that numbers stay as the service wrote them.
 
+import { Fault } from "./fault.js";
 import { Document, HttpError, Request } from "./http.js";
-import { Fault, File } from "./outcome.js";
+import { File } from "./outcome.js";
 import { compact, items, members } from "./reader.js";
 
 /** The format of recordings that this SDK reads. */

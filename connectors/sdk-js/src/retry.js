@@ -1,6 +1,6 @@
 // Tries again, later each time.
 
-import { Fault } from "./outcome.js";
+import { Fault } from "./fault.js";
 import { clock } from "./services.js";
 
 /** The statuses after which a service may answer otherwise a moment later. */

@@ -1,5 +1,6 @@
-// The crate `rows` as a WebAssembly module: the rules of rows, and the requests that follow from them.
-// It runs where a connector is built and tested. In a connector the gateway does both.
+// The crate `rows` as a WebAssembly module: the rules of rows, and the requests that follow from them,
+// and the rules for links and parts of forms.
+// It runs where a connector is built and tested. In a connector the gateway does all of this.
 
 import { existsSync, readFileSync } from "node:fs";
 
@@ -30,15 +31,18 @@ export function load() {
   exported ??= new WebAssembly.Instance(new WebAssembly.Module(readFileSync(MODULE))).exports;
 }
 
-/** Throws the first mistake in the rows, inboxes and triggers of a table. */
+/** Throws the first mistake in the rows, examples, inboxes and triggers of a table. */
 export function checkRows(table) {
-  const { rows, headers, events, ...names } = table.declarations();
-  const asked = rows.map(({ operation, row, input }) => ({ operation, row: plain(row), input }));
-  const [found] = ask({ check: { ...names, headers, rows: asked, events: plain(events) } }).ok;
+  const { rows, examples, headers, events, ...names } = table.declarations();
+  const asked = {
+    rows: rows.map(({ operation, row, input }) => ({ operation, row: plain(row), input })),
+    examples: examples.map(({ declared, ...asked }) => asked),
+  };
+  const [found] = ask({ check: { ...names, headers, ...asked, events: plain(events) } }).ok;
   if (found === undefined) return;
   const mistake = new Mistake(found.operation === null ? found.mistake : `operation \`${found.operation}\`: ${found.mistake}`);
   // The build finds file and line there.
-  mistake.declared = (rows.find(({ operation }) => operation === found.operation) ?? table).declared.stack;
+  mistake.declared = ([...rows, ...examples].find(({ operation }) => operation === found.operation) ?? table).declared.stack;
   throw mistake;
 }
 
@@ -46,6 +50,12 @@ export function checkRows(table) {
 export function requestOf(row, input, settings) {
   return ask({ request: { row: plain(row), input, settings } });
 }
+
+/** The address of the next page in the values of a header `Link`; `undefined` if they have none. */
+export const nextOf = (values) => ask({ link: values }).ok ?? undefined;
+
+/** The rule that the file name or the media type of a part of a form breaks; `undefined` if they break none. */
+export const brokenRule = ({ fileName, contentType }) => ask({ part: { file_name: fileName, content_type: contentType } }).ok ?? undefined;
 
 /** A row with the names that its members have outside of JavaScript. */
 function plain(value) {

@@ -1,6 +1,5 @@
 // The rows of a table: an operation that is one request, or a function.
 
-import { checkExample } from "./accept.js";
 import { declarationOf } from "./declared_rows.js";
 import { fieldSchema, named, schemaOf, string } from "./fields.js";
 import { host } from "./host.js";
@@ -69,7 +68,6 @@ export function operation(table, name, row) {
   checkBackground(clauses, declared);
   const fields = action.method ? fieldsOf(action, declared) : declared;
   const request = action.method ? requestOf(table, action, fields, clauses) : undefined;
-  if (clauses.example !== undefined) checkExample(fields, clauses.example);
   if (clauses.pages?.into !== undefined) checkInput(name, fields, clauses.pages.into);
   return { name, ...clauses, declared: row.declared, effect, fields, run: action.run, request, via: clauses.via ?? table.via, schema: schemaOf(fields) };
 }

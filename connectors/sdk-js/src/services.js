@@ -1,7 +1,7 @@
 // Services of the gateway: the store, the log, the clock, the progress of a job.
 
 import { host, payload } from "./host.js";
-import { Fault } from "./outcome.js";
+import { Fault } from "./fault.js";
 import { bytesOf, textOf } from "./utf8.js";
 
 function storing(call) {

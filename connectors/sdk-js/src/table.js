@@ -1,13 +1,13 @@
 // `connector({…})`: a table becomes the manifest of a connector, and runs its operations.
 
-import { additionsOf } from "./auth_additions.js";
 import { checkUrl, partsOf } from "./address.js";
+import { additionsOf } from "./auth_additions.js";
 import { headerOf } from "./declared_rows.js";
-import { documentation } from "./fields.js";
+import { Fault } from "./fault.js";
+import { documentation, plainField } from "./fields.js";
 import { host, payload } from "./host.js";
 import { Request } from "./http.js";
 import { Mistake, checkFunction, only, within } from "./mistake.js";
-import { Fault } from "./outcome.js";
 import { scalar } from "./reader.js";
 import { operation, readInput, settingsOf } from "./rows.js";
 import { ROLES, eventsOf, runRole } from "./triggers.js";
@@ -107,13 +107,16 @@ export class Table {
     return [...this.#operations.values()].filter(({ request }) => request);
   }
 
-  /** All that the rules of rows are about. */
+  /** All that the rules of rows, and of examples, are about. */
   declarations() {
     return {
       upstreams: this.manifest.upstreams.map(({ name }) => name),
       settings: this.manifest.settings.map(({ name, schema }) => [name, JSON.parse(schema)]),
       headers: this.#headers,
       rows: this.#requests().map(({ name, request, schema, declared }) => ({ operation: name, row: request, input: schema, declared })),
+      examples: [...this.#operations.values()]
+        .filter(({ example }) => example !== undefined)
+        .map(({ name, fields, example, declared }) => ({ operation: name, fields: fields.map(plainField), example, declared })),
       events: this.#eventDeclarations(),
     };
   }

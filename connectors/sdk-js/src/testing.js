@@ -3,13 +3,12 @@
 
 import { readFileSync } from "node:fs";
 
+import { Fault } from "./fault.js";
 import { setHost } from "./host.js";
 import { HttpError } from "./http.js";
-import { nextOf } from "./link.js";
-import { Fault } from "./outcome.js";
 import { items, members, scalar } from "./reader.js";
 import { Recording } from "./recording.js";
-import { checkRows, requestOf } from "./row_module.js";
+import { brokenRule, checkRows, nextOf, requestOf } from "./row_module.js";
 
 /** A response of a service. A body that is not text is written as JSON. */
 export function answer(status, body = "", headers = {}) {
@@ -204,17 +203,9 @@ export class Gateway {
 
 /** What is wrong with a part, in the words of the gateway. */
 function wrongPart({ fileName, contentType, content }) {
-  if (fileName !== undefined) {
-    const length = new TextEncoder().encode(fileName).length;
-    if (length < 1 || length > 255) return "Give a file name of 1 to 255 bytes.";
-    if (/[/\\\p{Cc}]/u.test(fileName)) return "Give a file name without folders, slashes, backslashes and control characters.";
-    if (fileName === "." || fileName === "..") return "Give the name of a file, and not of a folder.";
-  }
-  if (contentType !== undefined && !/^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+ *(;[ -~]*)?$/.test(contentType)) {
-    return "Give a media type such as `image/png`.";
-  }
   const isBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-  return content.tag === "base64" && !isBase64.test(content.val) ? "Give the content in base64 (RFC 4648, section 4)." : undefined;
+  const isWrong = content.tag === "base64" && !isBase64.test(content.val);
+  return brokenRule({ fileName, contentType }) ?? (isWrong ? "Give the content in base64 (RFC 4648, section 4)." : undefined);
 }
 
 class StandInResponse {

@@ -6,75 +6,32 @@ import { test } from "node:test";
 
 import { declare } from "../src/auth_additions.js";
 import {
-  api_key, app_installation, aws_signature, boolean, client_credentials, connector, device_code, ended_codes, entries, file, get, hmac_signature, integer, internal,
-  list, none, number, oauth2, object, post, read,
-  service_account, string, string_or_list,
+  api_key, app_installation, aws_signature, client_credentials, connector, device_code, ended_codes, file, get, hmac_signature, internal, list, none,
+  oauth2, object, read, service_account, string,
 } from "../src/index.js";
 import { checkRows } from "../src/row_module.js";
 import { Gateway } from "../src/testing.js";
+import { fieldsOf, rowOf } from "./rows.js";
 
 const table = (operations, more = {}) =>
   connector({ identifier: "a", version: "1.0.0", title: "A", auth: none, upstreams: { api: "https://a.example" }, operations, ...more });
 const added = (auth_additions, more = {}) => table({ one: get("api", "/x", { doc: "One" }) }, { auth: oauth2({ provider: "p" }), auth_additions, ...more });
 const row = (path, clauses = {}) => table({ one: get("api", path, { doc: "One", ...clauses }) });
-const body = (fields) => table({ one: post("api", "/x/{id}", { doc: "One", fields }) });
-
-const withAddress = (more) =>
-  table({ one: get("api", "/x", { doc: "One" }) }, { auth: api_key({ header: "A" }), address: { sub: { title: "Subdomain" } }, ...more });
 
 const MISTAKES = [
   [() => table({}), /at least one operation/],
   [() => table({ one: get("api", "/x", { doc: "One" }) }, { idnetifier: "b" }), /no `idnetifier`/],
-  [() => table({ one: read(() => 1, { doc: "One" }) }, { identifier: "A" }), /an identifier/],
-  [() => table({ one: read(() => 1, { doc: "One" }) }, { identifier: "a__b" }), /an identifier/],
-  [() => table({ one: read(() => 1, { doc: "One" }) }, { identifier: "a_" }), /an identifier/],
   [() => table({ one: get("api", "/x") }), /operation `one`: say in `doc`/],
   [() => table({ one: read("x", { doc: "One" }) }), /take a function/],
   [() => table({ one: read(() => 1, { doc: "One", check() {} }) }), /no `check`/],
-  [() => row("/x", { rate_limit: "r" }), /no rate limit `r`/],
-  [() => row("/x", { feilds: {} }), /no `feilds`/],
   [() => row("/x", { fields: { a: "string" } }), /`a` has no type/],
-  [() => row("/x", { fields: { "a-b": string() } }), /name of a field/],
-  [() => row("/x", { fields: { a: string({ maximum: 1 }) } }), /no `maximum`/],
-  [() => row("/x", { fields: { a: string({ default: "b" }) } }), /optional: `a\?`/],
-  [() => row("/x", { fields: { "a?": string({ default: "b", assumed: true }) } }), /`assumed` is for functions/],
-  [() => row("/x", { fields: { b: string() }, pages: { items: "/a", into: "/b" } }), /how the next page is found/],
-  [() => row("/x", { fields: { b: string() }, pages: { items: "/a", into: "/c", offset: true } }), /`one` has no field `c`/],
-  [() => row("/x", { fields: { b: string() }, pages: { items: "/a", into: "/b", cursor: "/n", while: "/m" } }), /`while` in `pages` is for `last`/],
-  [() => row("/x", { fields: { b: string() }, pages: { items: "/a", into: "/b", last: "/id", while: "more" } }), /such as `\/has_more`/],
-  [() => row("/x", { fields: { q: entries(["a"]) }, pages: { items: "", into: "/q/b", offset: true } }), /`q` has no entry `b`/],
-  [() => row("/x", { fields: { q: entries(["a"]) }, pages: { items: "", into: "/q", offset: true } }), /which entry/],
-  [() => row("/x", { fields: { q: string() }, pages: { items: "", into: "/q/b", offset: true } }), /`q` is not an object/],
   [() => row("/x", { via: async () => {} }), /`via` is an `async` function/],
   [() => row("/x", { check: async () => {} }), /`check` is an `async` function/],
   [() => table({ one: read(async () => 1, { doc: "One" }) }), /operation `one`: the function is an `async` function/],
   [() => table({ one: read(function* () {}, { doc: "One" }) }), /a generator function/],
-  [() => row("/x", { example: { a: 1 } }), /does not fit at `\/a`: there is no field `a`/],
-  [() => row("/x/{id}", { example: {} }), /does not fit: the field `id` is required/],
-  [() => row("/x", { form: true, multipart: true }), /leave one out/],
-  [() => body({ a: object({ b: file() }) }), /a `file` is a field of a row/],
-  [() => body({ a: entries(["x"], { in: "body" }) }), /entries become/],
-  [() => body({ a: string(), "a?": string() }), /`a` is declared twice/],
-  [() => row("/x", { fields: { "query?": entries(["a", "a"]) } }), /the entry `a` is there twice/],
-  [() => row("/x", { fields: { "query?": entries([{ a: { docs: "A" } }]) } }), /the entry `a` has no `docs`; it has `one_of`, `doc`/],
-  [() => row("/x", { background: true }), /the field `"waiting\?": boolean/],
-  [() => row("/x", { background: true, fields: { waiting: string() } }), /by which callers wait/],
-  [() => table({ one: get("api", "/x", { doc: "One" }) }, { rate_limits: { r: "3 a day" } }), /300 per minute/],
-  [() => table({ one: get("api", "/x", { doc: "One" }) }, { upstreams: { api: "https://a.example/" } }), /no `\/` at its end/],
+  [() => row("/x", { fields: { a: object({ b: file() }) } }), /a `file` is a field of a row/],
   [() => table({ one: get("api", "/x", { doc: "One" }) }, { settings: { s: string() } }), /what the operator sets/],
-  [() => table({ one: get("api", "/x", { doc: "One" }) }, { answer_examples: { two: {} } }), /no operation of the table/],
-  [() => withAddress({ upstreams: { api: "https://a.example/{b}" } }), /upstream `api`: there is no part `b`/],
-  [() => withAddress({ upstreams: { api: "https://{sub}.a.example" } }), /upstream `api`: .*say in `site`/],
-  [() => withAddress({ upstreams: { api: { url: "https://{sub}.a.example", site: "b.example" } } }), /its host is below `b.example`/],
-  [() => withAddress({ upstreams: { api: { url: "http://{sub}.a.example", site: "a.example" } } }), /is `https`/],
-  [() => withAddress({ upstreams: { api: { url: "https://a.example", site: "a.example" } } }), /it needs no `site`/],
-  [() => withAddress({ address: { sub: { titel: "A" } } }), /part `sub` of the address has no `titel`/],
-  [() => withAddress({ address: { sub: {} } }), /say in `title`/],
-  [() => withAddress({ address: { Sub: { title: "A" } } }), /a name is 1 to 64/],
-  [() => withAddress({ address: { api: { title: "A" } } }), /an upstream has this name/],
-  [() => withAddress({ address: { sub: { title: "A", form: "word" } } }), /`form` is `label`, `host` or `segment`/],
-  [() => withAddress({ address: { sub: { title: "A", max: 64 } } }), /`max` is 1 to 63/],
-  [() => withAddress({ address: { sub: { title: "A", from: "id" } } }), /a JSON Pointer/],
+  [() => table({ one: get("api", "/x", { doc: "One" }) }, { address: { sub: { titel: "A" } } }), /part `sub` of the address has no `titel`/],
   [() => oauth2({ scopes: [] }), /has `provider`/],
   [() => oauth2({ provider: "a", scope: "b" }), /no `scope`/],
   [() => api_key({ header: "A", query: "b" }), /one of/],
@@ -102,16 +59,22 @@ test("every mistake has a message that says what to write", () => {
   for (const [make, message] of MISTAKES) assert.throws(make, { name: "Mistake", message });
 });
 
+const shared = JSON.parse(readFileSync(new URL("../../sdk/tests/shared/mistakes.json", import.meta.url), "utf8"));
+const settings = { version: string({ doc: "A" }), list: list(string(), { doc: "A" }) };
+
+test("mistakes in a table have the words that they have in Python", () => {
+  assert.ok(shared.tables.length > 35);
+  for (const { statements, row, mistake } of shared.tables) {
+    const make = () => checkRows(table({ one: row ? rowOf(row) : get("api", "/x", { doc: "One" }) }, statements));
+    assert.throws(make, ({ name, message }) => name === "Mistake" && message.includes(mistake), mistake);
+  }
+});
+
 test("mistakes in rows have the words that they have in Rust", () => {
-  const { rows, headers } = JSON.parse(readFileSync(new URL("../../sdk/tests/shared/mistakes.json", import.meta.url), "utf8"));
+  const { rows, headers } = shared;
   assert.ok(rows.length > 30 && headers.length > 4);
-  const types = { string, object, objects: (modifiers) => list(object(), modifiers), file };
-  const typed = (type, modifiers) => (Array.isArray(type) ? entries(type, modifiers) : types[type]?.(...(type === "object" ? [undefined, modifiers] : [modifiers])));
-  const methods = { get, post };
-  const settings = { version: string({ doc: "A" }), list: list(string(), { doc: "A" }) };
-  for (const { row: { method, upstream, path, fields, clauses }, mistake } of rows) {
-    const declared = Object.fromEntries(fields.map(([key, type, modifiers]) => [key, typed(type, modifiers)]));
-    const one = methods[method](upstream, path, { doc: "One", fields: declared, ...clauses });
+  for (const { row, mistake } of rows) {
+    const one = rowOf(row);
     const message = `operation \`one\`: ${mistake}`;
     assert.throws(() => checkRows(table({ one }, { settings })), { name: "Mistake", message });
     assert.throws(() => new Gateway().invoke(table({ one }, { settings }), "one"), { message });
@@ -159,42 +122,11 @@ test("a mistake in a row knows where the row was written", () => {
 });
 
 test("an example fits the fields as in Rust", () => {
-  const fields = {
-    id: string(), "tags?": list(string({ one_of: ["a", "b"] }), { max: 2 }), "page?": integer({ min: 1 }), "share?": number({ max: 1 }),
-    "query?": entries(["q", { order: ["asc"] }]), "address?": object({ street: string() }), "open?": object(undefined, { without: ["hidden"] }),
-    "photo?": file(), "many?": string_or_list(), "flag?": boolean(), "name?": string({ min: 2, max: 3 }),
-  };
-  const wrong = (example) => {
-    try {
-      table({ one: read(() => 1, { doc: "One", fields, example: { id: "1", ...example } }) });
-    } catch (error) {
-      return error.message.replace("operation `one`: the example does not fit at ", "");
-    }
-    return undefined;
-  };
-  const fits = {
-    tags: ["a"], page: 2.0, share: 0.5, query: { q: [1, true], order: "asc" }, address: { street: "x" }, open: { a: 1 },
-    photo: { file_name: "a", content_base64: "" }, many: ["x"], flag: null, name: "äöü",
-  };
-  assert.equal(wrong(fits), undefined);
-  for (const [example, message] of [
-    [{ id: 1 }, "`/id`: expected a string"],
-    [{ tags: ["a", "c"] }, "`/tags/1`: expected one of a, b"],
-    [{ tags: ["a", "a", "a"] }, "`/tags`: expected at most 2 items"],
-    [{ tags: "a" }, "`/tags`: expected a list"],
-    [{ page: 0 }, "`/page`: expected a number that is at least 1"],
-    [{ page: 1.5 }, "`/page`: expected a whole number"],
-    [{ share: 2 }, "`/share`: expected a number that is at most 1"],
-    [{ query: { x: 1 } }, "`/query/x`: there is no entry `x`"],
-    [{ query: { order: "up" } }, "`/query/order`: the entry `order` does not accept this value"],
-    [{ address: {} }, "`/address`: the field `street` is required"],
-    [{ open: { hidden: 1 } }, "`/open/hidden`: the member `hidden` is forbidden"],
-    [{ photo: { file_name: "a" } }, "`/photo`: the field `content_base64` is required"],
-    [{ many: 1 }, "`/many`: expected a string or a list of strings"],
-    [{ flag: 1 }, "`/flag`: expected a boolean"],
-    [{ name: "ä" }, "`/name`: expected at least 2 characters"],
-  ]) {
-    assert.equal(wrong(example), message);
+  const { fields, fits, wrong } = shared.examples;
+  const check = (example) => checkRows(table({ one: read(() => 1, { doc: "One", fields: fieldsOf(fields), example: { id: "1", ...example } }) }));
+  check(fits);
+  for (const [example, mistake] of wrong) {
+    assert.throws(() => check(example), { name: "Mistake", message: `operation \`one\`: the example does not fit at ${mistake}` });
   }
 });
 

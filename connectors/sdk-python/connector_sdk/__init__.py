@@ -5,10 +5,11 @@
 
 from .auth import NONE, USERINFO, api_key, oauth2
 from .auth_additions import app_installation, aws_signature, client_credentials, device_code, ended_codes, hmac_signature, service_account
+from .fault import Fault
 from .fields import boolean, entries, file, integer, list_of, number, object_of, string, string_or_list
 from .http import Document, HttpError, Request, Response, send, send_all
 from .mistake import Mistake
-from .outcome import Fault, File, userinfo
+from .outcome import File, userinfo
 from .paging import pages
 from .retrying import retry
 from .rows import delete, get, head, patch, post, put

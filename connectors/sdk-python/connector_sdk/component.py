@@ -17,10 +17,11 @@ from wit_world.imports import (
 
 from . import clocks, missing, randomness
 from .contract import case_of, manifest_of, value_of
+from .fault import Fault
 from .host import set_host
 from .http import Document, HttpError, Request, Response
 from .multipart import BrokenPart, Part
-from .outcome import Fault, File
+from .outcome import File
 from .reader import written
 from .table import Connector
 

@@ -188,6 +188,26 @@ def named(fields: Mapping[str, Field]) -> list[Field]:
     return found
 
 
+def plain_field(field: Field) -> dict[str, Any]:
+    """A field in the form of the crate `contract_rules`, as far as an example needs it."""
+    values, without = (field.item or field)["one_of"], field["without"] or []
+    found = {"name": field.name, "optional": field.optional, "kind": _kind(field), "values": values, "without": without}
+    return {**found, "minimum": field["min"], "maximum": field["max"]}
+
+
+def _kind(field: Field) -> dict[str, Any]:
+    match field.kind:
+        case "list":
+            return {"tag": "list", "val": _kind(field.item)}
+        case "members":
+            return {"tag": "members", "val": [plain_field(member) for member in field.members]}
+        case "entries":
+            names = [{"name": name, "values": entry.get("one_of")} for name, entry in field.entries]
+            return {"tag": "text-entries" if field.text else "entries", "val": names}
+        case kind:
+            return {"tag": kind.replace("_", "-")}
+
+
 def schema_of(fields: Iterable[Field]) -> dict[str, Any]:
     """The schema of an object with these fields only."""
     return {"type": "object", **_properties(list(fields))}

@@ -8,8 +8,8 @@ from typing import Any, NoReturn, cast
 
 from . import multipart
 from .encoding import encode, encode_name, has_dot_segment
+from .fault import Fault
 from .host import host
-from .outcome import Fault
 from .reader import written
 
 DOT_SEGMENT = "Give a value that does not contain `.` or `..` as a segment, in any encoding: it is a part of a path."

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .fault import Fault
 from .host import host
-from .outcome import Fault
 
 Part = Mapping[str, Any]
 

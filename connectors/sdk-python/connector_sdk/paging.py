@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from .fault import Fault
 from .http import Document, Request, Response, send
 from .mistake import Mistake
-from .outcome import Fault
 from .services import progress as reports
 
 

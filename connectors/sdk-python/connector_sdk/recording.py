@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from . import reader
+from .fault import Fault
 from .http import Document, HttpError, Request
 from .multipart import Part
-from .outcome import Fault, File
+from .outcome import File
 
 FORMAT = 1
 """The format of recordings that this SDK reads."""

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import TypeVar
 
-from .outcome import Fault
+from .fault import Fault
 from .services import clock
 
 Result = TypeVar("Result")

@@ -1,11 +1,13 @@
-"""The crate `rows` as a WebAssembly module: the rules of rows, and the requests that follow from them.
+"""The crate `rows` as a WebAssembly module: the rules of rows, the requests that follow from them, and
+the rules for links and parts of forms.
 
-It runs where a connector is built and tested. In a connector the gateway does both.
+It runs where a connector is built and tested. In a connector the gateway does all of this.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,7 +46,7 @@ def _ask(question: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_rows(connector: Connector) -> None:
-    """Raises the first mistake in the rows, inboxes and triggers of a table."""
+    """Raises the first mistake in the rows, examples, inboxes and triggers of a table."""
     for found in _ask({"check": connector.declarations})["ok"]:
         operation = found["operation"]
         mistake = Mistake(found["mistake"] if operation is None else f"operation `{operation}`: {found['mistake']}")
@@ -58,3 +60,13 @@ def request_of(row: dict[str, Any], given: str, settings: dict[str, str]) -> dic
     `settings` are JSON texts.
     """
     return _ask({"request": {"row": row, "input": given, "settings": settings}})
+
+
+def next_of(values: list[str]) -> str | None:
+    """The address of the next page in the values of a header `Link`; `None` if they have none."""
+    return _ask({"link": values})["ok"]
+
+
+def broken_rule(part: Mapping[str, Any]) -> str | None:
+    """The rule that the file name or the media type of a part of a form breaks; `None` if they break none."""
+    return _ask({"part": {"file_name": part.get("file_name"), "content_type": part.get("content_type")}})["ok"]

@@ -10,7 +10,6 @@ from keyword import iskeyword
 from typing import Any, Literal, TypedDict, Unpack
 
 from . import reader
-from .accept import check_example
 from .declared_rows import Data, declaration_of
 from .fields import Field, named, string
 from .host import host
@@ -214,8 +213,6 @@ def _check(context: Context, name: str, doc: str | None, clauses: Clauses) -> No
 
 def _check_fields(name: str, fields: list[Field], clauses: Clauses) -> None:
     """The parts of a row that refer to its fields."""
-    if "example" in clauses:
-        check_example(fields, clauses["example"])
     into = clauses.get("pages", {}).get("into")
     if into is not None:
         _check_input(name, fields, into.split("/")[1:])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from inspect import cleandoc
 from typing import Any, TypedDict, Unpack
 
@@ -12,11 +13,11 @@ from . import rows
 from .address import AddressPart, check_url, parts_of
 from .auth_additions import checked
 from .declared_rows import Data, header_of
-from .fields import Field, field_schema, named, schema_of
-from .http import Request
+from .fault import Fault
+from .fields import Field, field_schema, named, plain_field, schema_of
 from .host import host
+from .http import Request
 from .mistake import Mistake, Place, check_function, here, only, within
-from .outcome import Fault
 from .reader import scalar, written
 from .rows import Clauses, Context, Effect, InternalClauses, Operation, Pages, Row, Setting
 from .triggers import Role, check_named, events_of, input_schema, run_role
@@ -124,7 +125,7 @@ class Connector:
             name = run.__name__.removesuffix("_")
             place = (run.__code__.co_filename, run.__code__.co_firstlineno)
             with within(f"operation `{name}`", place):
-                self._context.operations[name] = operation(name, run)
+                self._context.operations[name] = replace(operation(name, run), place=place)
             return run
 
         return add
@@ -163,12 +164,17 @@ class Connector:
 
     @property
     def declarations(self) -> dict[str, Any]:
-        """All that the rules of rows are about."""
+        """All that the rules of rows, and of examples, are about."""
+        with_example = [found for found in self._context.operations.values() if "example" in found.clauses]
         return {
             "upstreams": [upstream["name"] for upstream in self._upstreams],
             "settings": [[setting["name"], json.loads(setting["schema"])] for setting in self._settings_manifest],
             "headers": self._context.headers,
             "rows": [{"operation": found.name, "row": found.request, "input": schema_of(found.fields)} for found in self._requests],
+            "examples": [
+                {"operation": found.name, "fields": [plain_field(field) for field in found.fields], "example": found.clauses["example"]}
+                for found in with_example
+            ],
             "events": self._event_declarations(),
         }
 

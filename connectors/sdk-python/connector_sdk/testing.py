@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,13 +13,12 @@ from typing import Any
 from weakref import WeakSet
 
 from . import reader
+from .fault import Fault
 from .host import set_host
 from .http import HttpError, Request
-from .link import next_of
 from .multipart import BrokenPart, Part
-from .outcome import Fault
 from .recording import Recording
-from .row_module import check_rows, request_of
+from .row_module import broken_rule, check_rows, next_of, request_of
 from .table import Connector
 
 #: The connectors whose rows have been checked.
@@ -220,16 +218,9 @@ class _Host:
 
 def _wrong_part(part: Part) -> str | None:
     """What is wrong with a part, in the words of the gateway."""
-    name, media_type = part.get("file_name"), part.get("content_type")
-    if name is not None:
-        if not 1 <= len(name.encode()) <= 255:
-            return "Give a file name of 1 to 255 bytes."
-        if re.search(r"[/\\\x00-\x1f\x7f-\x9f]", name):
-            return "Give a file name without folders, slashes, backslashes and control characters."
-        if name in (".", ".."):
-            return "Give the name of a file, and not of a folder."
-    if media_type is not None and not re.fullmatch(r"[\w!#$%&'*+.^`|~-]+/[\w!#$%&'*+.^`|~-]+ *(;[ -~]*)?", media_type, re.ASCII):
-        return "Give a media type such as `image/png`."
+    broken = broken_rule(part)
+    if broken is not None:
+        return broken
     if "content_base64" in part:
         try:
             base64.b64decode(part["content_base64"], validate=True)

@@ -4,6 +4,10 @@
 #[doc(hidden)]
 pub mod additions;
 
+use additions::are_equal;
+
+/// How the client authenticates at the token endpoint (RFC 6749, section 2.3.1).
+pub use crate::bindings::gateway::connector::manifest::ClientAuthentication;
 pub use additions::{
     AppInstallation, AuthAddition, AwsSignature, DeviceCode, Encoding, Hash, HmacSignature, Region, SecretForm,
     ServiceAccount, Subject, TextPart, Timestamp, TimestampForm,
@@ -26,12 +30,7 @@ pub enum Auth {
 #[must_use]
 pub const fn is_provider(identifier: &str, auth: &Auth) -> bool {
     let Auth::OAuth2(client) = auth else { return false };
-    let (left, right) = (identifier.as_bytes(), client.provider.as_bytes());
-    let mut index = 0;
-    while index < left.len() && index < right.len() && left[index] == right[index] {
-        index += 1;
-    }
-    !left.is_empty() && index == left.len() && index == right.len()
+    !identifier.is_empty() && are_equal(identifier.as_bytes(), client.provider.as_bytes())
 }
 
 /// An OAuth 2.0 authorization code client (RFC 6749). The fields describe how the provider differs
@@ -106,15 +105,6 @@ impl OAuth2 {
         revokes_replaced_grants: true,
         identity: None,
     };
-}
-
-/// How the client authenticates at the token endpoint (RFC 6749, section 2.3.1).
-#[derive(Clone, Copy)]
-pub enum ClientAuthentication {
-    /// `client_id` and `client_secret` in the form body.
-    Body,
-    /// HTTP Basic.
-    Basic,
 }
 
 /// How the gateway revokes a grant at the provider.

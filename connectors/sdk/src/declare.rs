@@ -8,7 +8,7 @@ use contract_rules::signature::{Encoding, Hash, Region, SecretForm, TextPart, Ti
 
 use rows::{BodyEncoding, Declaration, Field, Lists, Location, Method};
 
-use crate::auth::{AuthAddition, AwsSignature, HmacSignature, Subject};
+use crate::auth::{AuthAddition, AwsSignature, HmacSignature};
 use crate::bindings::gateway::connector::{
     auth_additions as wit, http, page_additions, row_additions, trigger_additions,
 };
@@ -23,10 +23,7 @@ pub fn auth_additions(additions: &[AuthAddition]) {
             AuthAddition::ClientCredentials => wit::client_credentials(),
             AuthAddition::ServiceAccount(account) => wit::service_account(&wit::ServiceAccountDeclaration {
                 audience: account.audience.map(str::to_owned),
-                subject: match account.subject {
-                    Subject::Required => wit::Subject::Required,
-                    Subject::Optional => wit::Subject::Optional,
-                },
+                subject: account.subject,
             }),
             AuthAddition::AppInstallation(app) => wit::app_installation(&wit::AppInstallationDeclaration {
                 upstream: app.upstream.to_owned(),

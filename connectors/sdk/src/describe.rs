@@ -1,6 +1,6 @@
 //! The manifest, built from the table when the gateway loads the connector.
 
-use crate::auth::{ApiKey, Auth, ClientAuthentication, KeyPlacement, OAuth2, Revocation};
+use crate::auth::{ApiKey, Auth, KeyPlacement, OAuth2, Revocation};
 use crate::bindings::gateway::connector::manifest as wit;
 use crate::table::{Connector, CredentialUse, Imprint, NextPage, Operation, Pages, RateLimit, Setting, Upstream};
 use crate::texts::{self, Texts};
@@ -43,11 +43,7 @@ fn upstream(upstream: &Upstream, first: bool, auth: &Auth) -> wit::Upstream {
         base_url: upstream.base_url.to_owned(),
         credential: upstream.credential.unwrap_or(by_default),
         link_hosts: strings(upstream.link_hosts),
-        pacing: upstream.pacing.map(|pacing| wit::Pacing {
-            interval_ms: pacing.interval_ms,
-            concurrency: pacing.concurrency,
-            max_wait_ms: pacing.max_wait_ms,
-        }),
+        pacing: upstream.pacing,
     }
 }
 
@@ -125,10 +121,7 @@ fn oauth2(client: &OAuth2) -> wit::Oauth2 {
         authorization_parameters: pairs(client.authorization_parameters),
         token_parameters: pairs(client.token_parameters),
         pkce: client.pkce,
-        client_authentication: match client.client_authentication {
-            ClientAuthentication::Body => wit::ClientAuthentication::Body,
-            ClientAuthentication::Basic => wit::ClientAuthentication::Basic,
-        },
+        client_authentication: client.client_authentication,
         token_pointer: client.token_pointer.to_owned(),
         default_lifetime_seconds: client.default_lifetime_seconds,
         form_field: client.form_field.map(str::to_owned),

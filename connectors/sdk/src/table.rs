@@ -2,7 +2,7 @@
 //! built before it is needed.
 
 use crate::bindings::gateway::connector::http::Method;
-pub use crate::bindings::gateway::connector::manifest::{Answer as AnswerKind, CredentialUse, Effect};
+pub use crate::bindings::gateway::connector::manifest::{Answer as AnswerKind, CredentialUse, Effect, Pacing};
 use crate::config::OfGateway;
 use crate::outcome::Answer;
 use crate::{Fault, Request};
@@ -113,17 +113,6 @@ pub enum PartSource {
     User,
     /// It is at this JSON Pointer of the service's answer about the account.
     Account(&'static str),
-}
-
-/// A queue in front of an upstream.
-#[derive(Clone, Copy)]
-pub struct Pacing {
-    /// Minimum time between the starts of two calls, in milliseconds.
-    pub interval_ms: u32,
-    /// Maximum number of concurrent calls.
-    pub concurrency: u32,
-    /// Maximum time in the queue, in milliseconds.
-    pub max_wait_ms: u32,
 }
 
 /// A limit on the number of invocations.

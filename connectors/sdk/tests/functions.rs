@@ -222,7 +222,7 @@ fn a_function_follows_the_links_of_responses() {
 }
 
 #[test]
-fn the_next_page_is_found_in_the_header_link_as_in_the_other_languages() {
+fn the_next_page_is_found_in_the_header_link() {
     let cases: serde_json::Value = serde_json::from_str(include_str!("shared/links.json")).expect("it is JSON");
     for case in cases.as_array().expect("a list") {
         let values = case["values"].as_array().into_iter().flatten().filter_map(serde_json::Value::as_str);

@@ -1,6 +1,6 @@
 //! Requests of the rows of the shared table for generated inputs. `generated.json` has a digest of all
-//! answers of each row, and the first of them in full, which the tests of the other SDKs compare
-//! too. `UPDATE=1` writes it anew.
+//! answers of each row, and the first of them in full. `UPDATE=1` writes it anew. The other SDKs have
+//! the same declarations and the same crate, so that they need no such test.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -59,6 +59,7 @@ const INPUTS: &[(&str, &str)] = &[
     ("update_issue", r#"{"number":"7","milestone":null,"title":null}"#),
     ("update_issue", r#"{"number":"7","milestone":3}"#),
     ("update_issue", r#"{"number":"7"}"#),
+    ("update_issue", r#"{"number":"7","title":"T"}"#),
     ("create_folder", r#"{"drive_id":"d","name":"n"}"#),
     (
         "create_folder",
@@ -70,9 +71,17 @@ const INPUTS: &[(&str, &str)] = &[
     ("search", r#"{"q":"x","query":{"$search":"\"y\""}}"#),
     ("search", r#"{"q":"x","query":{"$top":1,"$count":false}}"#),
     ("search", r#"{"q":"x","query":{"$count":"true"}}"#),
+    ("search", r#"{"q":"x","query":{"$count":true}}"#),
+    ("search", r#"{"q":"x","query":{"$count":1}}"#),
+    ("search", r#"{"q":"x","query":{"$count":"false"}}"#),
+    ("search", r#"{"q":"x","query":{"$count":null}}"#),
+    ("search", r#"{"q":"x","query":{"$count":false,"$search":"y"}}"#),
     ("contents", r#"{"owner":"o","path":"src/main rs?.txt"}"#),
     ("contents", r#"{"owner":"o","path":"/src/..hidden","part":2}"#),
     ("contents", r#"{"owner":"o","path":"a/../b"}"#),
+    ("contents", r#"{"owner":"o","path":".."}"#),
+    ("contents", r#"{"owner":"o","path":"a/."}"#),
+    ("contents", r#"{"owner":"o","path":"./a"}"#),
     ("contents", r#"{"owner":"o","path":"a/.;v=1/b"}"#),
     ("contents", r#"{"owner":"o","path":"\u002e\u002e/x"}"#),
     ("contents", r#"{"owner":"o","path":"%252e%2e/x"}"#),
@@ -80,6 +89,7 @@ const INPUTS: &[(&str, &str)] = &[
     ("contents", r#"{"owner":"a.b","path":"x/.."}"#),
     ("contents", r#"{"owner":"o","path":""}"#),
     ("update_label", r#"{"id":"l","name":null}"#),
+    ("update_label", r#"{"id":"l","query":{"fields":"name"}}"#),
     ("update_label", r#"{"id":"l","name":"n","query":{"fields":"name"}}"#),
     (
         "charge",
@@ -122,6 +132,7 @@ const INPUTS: &[(&str, &str)] = &[
     ("post_card", r#"{"body":{ "a" : "\u00fc3456\n" } }"#),
     ("post_card", r#"{"body":{"a":"ü3456\n1"}}"#),
     ("end_call", r#"{"id":"spaces/x:y"}"#),
+    ("end_call", "{}"),
     ("delete_thing", r#"{"id":"%2e"}"#),
 ];
 

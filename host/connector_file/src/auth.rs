@@ -6,7 +6,7 @@ use contract::{
     KeyPlacement, Oauth2, Revocation, ServiceAccount,
 };
 
-use crate::node::{Entry, Mistakes, Table};
+use crate::node::{Mistakes, Table, TableEntry};
 use crate::places::Places;
 
 const FORM: &str = "`auth = \"none\"`, or the section `[auth.oauth2]` or `[auth.api_key]`";
@@ -47,7 +47,7 @@ const ADDITIONS: [(&str, &str); 8] = [
     ("auth-additions, `ended-codes`", "ended_codes"),
 ];
 
-pub(crate) fn scheme(entry: Entry<'_>, places: &mut Places, mistakes: &mut Mistakes) -> Option<AuthScheme> {
+pub(crate) fn scheme(entry: TableEntry<'_>, places: &mut Places, mistakes: &mut Mistakes) -> Option<AuthScheme> {
     if entry.node.value.as_str() == Some("none") {
         return Some(AuthScheme::None);
     }
@@ -82,7 +82,7 @@ fn oauth2(mut table: Table<'_>, at: usize, mistakes: &mut Mistakes) -> Option<Oa
     let text = |table: &mut Table<'_>, name, mistakes: &mut Mistakes| table.text(name, mistakes).unwrap_or_default();
     let pairs = |table: &mut Table<'_>, name, mistakes: &mut Mistakes| {
         let entries = table.inner(name, &format!("texts: `{name} = {{ name = \"value\" }}`"), mistakes);
-        let pair = |entry: Entry<'_>| {
+        let pair = |entry: TableEntry<'_>| {
             Some((entry.name.to_owned(), entry.node.text("a text: `name = \"value\"`", mistakes)?.to_owned()))
         };
         entries.into_iter().filter_map(pair).collect()
@@ -122,7 +122,7 @@ fn oauth2(mut table: Table<'_>, at: usize, mistakes: &mut Mistakes) -> Option<Oa
 }
 
 /// `{ form = "https://…" }`, `{ bearer = … }` or `{ delete = … }`
-fn revocation(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<Revocation> {
+fn revocation(entry: TableEntry<'_>, mistakes: &mut Mistakes) -> Option<Revocation> {
     const FORM: &str = "one of `form`, `bearer` and `delete`: `revocation = { form = \"https://…\" }`";
     let mut table = entry.node.table(FORM, mistakes)?;
     let found = [
@@ -138,7 +138,7 @@ fn revocation(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<Revocation> {
     }
 }
 
-fn identity(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<Identity> {
+fn identity(entry: TableEntry<'_>, mistakes: &mut Mistakes) -> Option<Identity> {
     const FORM: &str = "an operation and pointers: `identity = { operation = \"me\", id = \"/id\" }`";
     let mut table = entry.node.table(FORM, mistakes)?;
     let (operation, id) = (table.text("operation", mistakes), table.text("id", mistakes));
@@ -171,7 +171,7 @@ fn api_key(mut table: Table<'_>, at: usize, mistakes: &mut Mistakes) -> Option<A
 }
 
 /// The further ways in which accounts get access tokens.
-pub(crate) fn additions(entry: Entry<'_>, places: &mut Places, mistakes: &mut Mistakes) -> Option<AuthAdditions> {
+pub(crate) fn additions(entry: TableEntry<'_>, places: &mut Places, mistakes: &mut Mistakes) -> Option<AuthAdditions> {
     let mut table = entry.node.table("the section `[auth_additions]`", mistakes)?;
     for (part, key) in ADDITIONS {
         places.note(part, &table, key);
@@ -210,7 +210,7 @@ pub(crate) fn additions(entry: Entry<'_>, places: &mut Places, mistakes: &mut Mi
     })
 }
 
-fn service_account(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<ServiceAccount> {
+fn service_account(entry: TableEntry<'_>, mistakes: &mut Mistakes) -> Option<ServiceAccount> {
     const FORM: &str = "`service_account = { subject = \"required\" }` or `{ subject = \"optional\" }`";
     let mut table = entry.node.table(FORM, mistakes)?;
     let audience = table.text("audience", mistakes);

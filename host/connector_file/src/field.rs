@@ -9,7 +9,7 @@ use rows::{Encoding, Lists};
 use serde_json::{Number, Value};
 use toml::de::DeValue;
 
-use crate::node::{Entry, Mistakes, Node, Table};
+use crate::node::{Mistakes, Node, Table, TableEntry};
 
 const FORM: &str = "a type such as `\"string\"`, or a table such as `{ type = \"string\", doc = \"…\" }`";
 
@@ -44,7 +44,7 @@ impl Field {
 }
 
 /// The fields of a table. A name that ends with `?` is optional.
-pub(crate) fn fields(entries: Vec<Entry<'_>>, mistakes: &mut Mistakes) -> Vec<Field> {
+pub(crate) fn fields(entries: Vec<TableEntry<'_>>, mistakes: &mut Mistakes) -> Vec<Field> {
     entries.into_iter().filter_map(|entry| field(entry, mistakes)).collect()
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn check_names(fields: &[Field], mistakes: &mut Mistakes) {
     }
 }
 
-fn field(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<Field> {
+fn field(entry: TableEntry<'_>, mistakes: &mut Mistakes) -> Option<Field> {
     let (name, optional) = match entry.name.strip_suffix('?') {
         Some(name) => (name, true),
         None => (entry.name, false),
@@ -203,7 +203,7 @@ fn choices(node: Node<'_>, mistakes: &mut Mistakes) -> Option<Vec<Choice>> {
 }
 
 /// `order = ["asc", "desc"]`, or `order = { one_of = ["asc", "desc"], doc = "…" }`.
-fn choice(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<Choice> {
+fn choice(entry: TableEntry<'_>, mistakes: &mut Mistakes) -> Option<Choice> {
     const FORM: &str = "a list of texts, or a table such as `{ one_of = [\"…\"], doc = \"…\" }`";
     let name = entry.name.to_owned();
     if let DeValue::Array(_) = entry.node.value {

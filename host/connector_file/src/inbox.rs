@@ -6,7 +6,7 @@ use contract::trigger_types::{
     HmacQuery, Inbox, InboxScope, JwtAudience, JwtCheck, Lifecycle, Place, Visibility,
 };
 
-use crate::node::{Entry, Mistakes, Node, Table};
+use crate::node::{Mistakes, Node, Table, TableEntry};
 use crate::places::Places;
 use crate::section::Section;
 
@@ -17,7 +17,7 @@ const HANDSHAKE: &str = "a handshake: `{ echo_member = { when = [\"/type\", \"â€
 /// The largest body unless the file says otherwise, in bytes.
 const MAX_BODY: u32 = 1 << 20;
 
-pub(crate) fn inbox(entry: Entry<'_>, places: &mut Places, mistakes: &mut Mistakes) -> Option<Inbox> {
+pub(crate) fn inbox(entry: TableEntry<'_>, places: &mut Places, mistakes: &mut Mistakes) -> Option<Inbox> {
     let mut section = Section::new("inbox", entry, places, mistakes)?;
     let inbox = Inbox {
         name: entry.name.to_owned(),
@@ -237,7 +237,7 @@ fn lifecycle(node: Node<'_>, mistakes: &mut Mistakes) -> Option<Vec<(String, Lif
     const FORM: &str =
         "kinds with `reauthorize`, `recreate`, `read` or `gone`: `lifecycle = { app_removed = \"gone\" }`";
     let kinds = node.table(FORM, mistakes)?.named().into_iter();
-    let kind = |entry: Entry<'_>| {
+    let kind = |entry: TableEntry<'_>| {
         let meaning = match entry.node.value.as_str() {
             Some("reauthorize") => Lifecycle::Reauthorize,
             Some("recreate") => Lifecycle::Recreate,

@@ -41,7 +41,7 @@ pub(crate) struct Node<'a> {
 
 /// A value with its name.
 #[derive(Clone, Copy)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct TableEntry<'a> {
     pub(crate) name: &'a str,
     /// The place of the name.
     pub(crate) at: usize,
@@ -50,7 +50,7 @@ pub(crate) struct Entry<'a> {
 
 /// A table whose entries are taken one by one. What is left in the end is unknown.
 pub(crate) struct Table<'a> {
-    entries: Vec<Entry<'a>>,
+    entries: Vec<TableEntry<'a>>,
     /// The names that were asked for.
     known: Vec<&'static str>,
 }
@@ -145,12 +145,12 @@ impl<'a> Node<'a> {
 }
 
 /// The entries of a table in the order of the file.
-fn entries<'a>(table: &'a DeTable<'a>) -> Vec<Entry<'a>> {
+fn entries<'a>(table: &'a DeTable<'a>) -> Vec<TableEntry<'a>> {
     let entry = |(name, value): (&'a Spanned<_>, &'a Spanned<DeValue<'a>>)| {
         let text: &'a std::borrow::Cow<'a, str> = name.get_ref();
-        Entry { name: text, at: name.span().start, node: Node::of(value) }
+        TableEntry { name: text, at: name.span().start, node: Node::of(value) }
     };
-    let mut entries: Vec<Entry<'a>> = table.iter().map(entry).collect();
+    let mut entries: Vec<TableEntry<'a>> = table.iter().map(entry).collect();
     entries.sort_by_key(|entry| entry.at);
     entries
 }
@@ -161,11 +161,11 @@ impl<'a> Table<'a> {
     }
 
     /// The entries, whose names the author chooses.
-    pub(crate) fn named(self) -> Vec<Entry<'a>> {
+    pub(crate) fn named(self) -> Vec<TableEntry<'a>> {
         self.entries
     }
 
-    pub(crate) fn take(&mut self, name: &'static str) -> Option<Entry<'a>> {
+    pub(crate) fn take(&mut self, name: &'static str) -> Option<TableEntry<'a>> {
         self.known.push(name);
         let index = self.entries.iter().position(|entry| entry.name == name)?;
         Some(self.entries.remove(index))
@@ -225,7 +225,7 @@ impl<'a> Table<'a> {
     }
 
     /// The entries of an inner table, whose names the author chooses. Empty if it is absent.
-    pub(crate) fn inner(&mut self, name: &'static str, form: &str, mistakes: &mut Mistakes) -> Vec<Entry<'a>> {
+    pub(crate) fn inner(&mut self, name: &'static str, form: &str, mistakes: &mut Mistakes) -> Vec<TableEntry<'a>> {
         let table = self.take(name).and_then(|entry| entry.node.table(form, mistakes));
         table.map(Self::named).unwrap_or_default()
     }
@@ -233,7 +233,7 @@ impl<'a> Table<'a> {
     /// Members of JSON. Empty if the entry is absent.
     pub(crate) fn members(&mut self, name: &'static str, mistakes: &mut Mistakes) -> Vec<(String, Value)> {
         let entries = self.inner(name, &format!("members: `{name} = {{ name = \"value\" }}`"), mistakes);
-        let member = |entry: Entry<'_>| Some((entry.name.to_owned(), entry.node.json(mistakes)?));
+        let member = |entry: TableEntry<'_>| Some((entry.name.to_owned(), entry.node.json(mistakes)?));
         entries.into_iter().filter_map(member).collect()
     }
 

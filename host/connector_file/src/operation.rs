@@ -9,7 +9,7 @@ use rows::{BodyEncoding, Connector, Declaration, DeclaredHeader, Lists, Method, 
 use serde_json::{Map, Value};
 
 use crate::field::{self, Field, documentation};
-use crate::node::{Entry, Mistakes, Node, Table};
+use crate::node::{Mistakes, Node, Table, TableEntry};
 use crate::places::Places;
 
 const REQUEST: &str = "a method, an upstream and a path: `request = \"GET api /items/{id}\"`";
@@ -45,7 +45,7 @@ pub(crate) struct Declared {
 
 /// An operation and its request. `None` if its request is not known.
 pub(crate) fn operation(
-    entry: Entry<'_>,
+    entry: TableEntry<'_>,
     context: &Context<'_>,
     places: &mut Places,
     mistakes: &mut Mistakes,
@@ -299,7 +299,7 @@ fn answer_schema(node: Node<'_>, mistakes: &mut Mistakes) -> Option<Value> {
 }
 
 /// `{ items = "/items", cursor = "/next", into = "/page" }`
-fn pages(entry: Entry<'_>, operation: &str, mistakes: &mut Mistakes) -> Option<(Pagination, Option<LastItem>)> {
+fn pages(entry: TableEntry<'_>, operation: &str, mistakes: &mut Mistakes) -> Option<(Pagination, Option<LastItem>)> {
     const FORM: &str = "`items` and `into`, and how the next page is found: `cursor`, `last` with or without `while`, `link` with \
                         `parameter`, `page_number` or `offset = true`";
     let mut table = entry.node.table(FORM, mistakes)?;

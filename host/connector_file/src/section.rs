@@ -1,7 +1,7 @@
 //! A section whose clauses are parts of one thing, such as an inbox. The line of each clause is
 //! kept, for mistakes in this part.
 
-use crate::node::{Entry, Mistakes, Node, Table};
+use crate::node::{Mistakes, Node, Table, TableEntry};
 use crate::places::Places;
 
 pub(crate) struct Section<'a, 'b> {
@@ -15,7 +15,7 @@ pub(crate) struct Section<'a, 'b> {
 impl<'a, 'b> Section<'a, 'b> {
     pub(crate) fn new(
         kind: &str,
-        entry: Entry<'a>,
+        entry: TableEntry<'a>,
         places: &'b mut Places,
         mistakes: &'b mut Mistakes,
     ) -> Option<Self> {

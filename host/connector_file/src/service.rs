@@ -9,13 +9,13 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use crate::field::{self, Field};
-use crate::node::{Entry, Mistakes, Node};
+use crate::node::{Mistakes, Node, TableEntry};
 use crate::places::Places;
 
 /// An upstream and its site: `api = "https://…"`, or a table with `url`. `has_credential` is `true`
 /// if its requests carry the user's credential unless the file says otherwise.
 pub(crate) fn upstream(
-    entry: Entry<'_>,
+    entry: TableEntry<'_>,
     has_credential: bool,
     places: &mut Places,
     mistakes: &mut Mistakes,
@@ -86,7 +86,7 @@ fn pacing(node: Node<'_>, mistakes: &mut Mistakes) -> Option<Pacing> {
 }
 
 /// A part of accounts' addresses: `subdomain = { title = "…", form = "label", from = "user" }`
-pub(crate) fn address_part(entry: Entry<'_>, places: &mut Places, mistakes: &mut Mistakes) -> Option<AddressPart> {
+pub(crate) fn address_part(entry: TableEntry<'_>, places: &mut Places, mistakes: &mut Mistakes) -> Option<AddressPart> {
     const FORM: &str = "a part such as `subdomain = { title = \"Subdomain\", form = \"label\" }`";
     places.add(format!("part `{}` of the address", entry.name), entry.at);
     let mut table = entry.node.table(FORM, mistakes)?;
@@ -111,7 +111,7 @@ pub(crate) fn address_part(entry: Entry<'_>, places: &mut Places, mistakes: &mut
 }
 
 /// `searches = "300 per minute"`, `searches = "300 per 15 minutes"`
-pub(crate) fn rate_limit(entry: Entry<'_>, places: &mut Places, mistakes: &mut Mistakes) -> Option<RateLimit> {
+pub(crate) fn rate_limit(entry: TableEntry<'_>, places: &mut Places, mistakes: &mut Mistakes) -> Option<RateLimit> {
     const FORM: &str = "a rate such as `300 per minute` or `300 per 15 minutes`";
     places.add(format!("rate limit `{}`", entry.name), entry.at);
     let node = entry.node;
@@ -138,7 +138,7 @@ pub(crate) fn rate_limit(entry: Entry<'_>, places: &mut Places, mistakes: &mut M
 }
 
 /// The values that the operator may set.
-pub(crate) fn settings(declared: Vec<Entry<'_>>, places: &mut Places, mistakes: &mut Mistakes) -> Vec<Setting> {
+pub(crate) fn settings(declared: Vec<TableEntry<'_>>, places: &mut Places, mistakes: &mut Mistakes) -> Vec<Setting> {
     let fields = field::fields(declared, mistakes);
     field::check_names(&fields, mistakes);
     for field in &fields {
@@ -163,7 +163,11 @@ fn setting(field: &Field) -> Setting {
 
 /// `X-Name = "value"`, or `X-Name = { value = "value", when = ["$search"] }`. All rows have it, so
 /// its mistakes are told here. `settings` are those that it may refer to.
-pub(crate) fn header(entry: Entry<'_>, settings: &[(&str, Value)], mistakes: &mut Mistakes) -> Option<DeclaredHeader> {
+pub(crate) fn header(
+    entry: TableEntry<'_>,
+    settings: &[(&str, Value)],
+    mistakes: &mut Mistakes,
+) -> Option<DeclaredHeader> {
     let header = read_header(entry, mistakes)?;
     for mistake in rows::check_headers(std::slice::from_ref(&header), settings) {
         mistakes.at(entry.at, mistake);
@@ -171,7 +175,7 @@ pub(crate) fn header(entry: Entry<'_>, settings: &[(&str, Value)], mistakes: &mu
     Some(header)
 }
 
-fn read_header(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<DeclaredHeader> {
+fn read_header(entry: TableEntry<'_>, mistakes: &mut Mistakes) -> Option<DeclaredHeader> {
     const FORM: &str = "a value, or a table such as `{ value = \"eventual\", when = [\"$search\"] }`";
     let name = entry.name.to_owned();
     if let DeValue::String(value) = entry.node.value {

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::field::documentation;
 use crate::inbox::inbox;
-use crate::node::{Entry, Mistakes, Table};
+use crate::node::{Mistakes, Table, TableEntry};
 use crate::operation::{self, Context};
 use crate::places::Places;
 use crate::service::{address_part, header, rate_limit, settings, upstream};
@@ -163,7 +163,7 @@ fn answers(table: &mut Table<'_>, folder: &Path, mistakes: &mut Mistakes) -> Opt
 }
 
 /// `lists = "repeated"` or `lists = { joined = "," }`
-fn lists(entry: Entry<'_>, mistakes: &mut Mistakes) -> Option<Lists> {
+fn lists(entry: TableEntry<'_>, mistakes: &mut Mistakes) -> Option<Lists> {
     const FORM: &str = "`lists = \"repeated\"` or `lists = { joined = \",\" }`";
     if entry.node.value.as_str() == Some("repeated") {
         return Some(Lists::Repeated);
@@ -219,7 +219,7 @@ fn schemas(settings: &[Setting]) -> Vec<(&str, Value)> {
 }
 
 /// Refuses answers of operations that are not declared.
-fn check_answers(answers: &Map<String, Value>, at: usize, declared: &[Entry<'_>], mistakes: &mut Mistakes) {
+fn check_answers(answers: &Map<String, Value>, at: usize, declared: &[TableEntry<'_>], mistakes: &mut Mistakes) {
     for name in answers.keys().filter(|name| !declared.iter().any(|entry| entry.name == name.as_str())) {
         mistakes.at(at, format!("the file has an answer of `{name}`, but there is no such operation"));
     }
@@ -227,7 +227,7 @@ fn check_answers(answers: &Map<String, Value>, at: usize, declared: &[Entry<'_>]
 
 /// The operations, their requests, and the last items that lead to next pages.
 fn operations(
-    declared: Vec<Entry<'_>>,
+    declared: Vec<TableEntry<'_>>,
     context: &Context<'_>,
     places: &mut Places,
     mistakes: &mut Mistakes,

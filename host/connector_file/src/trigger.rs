@@ -5,7 +5,7 @@ use contract::trigger_types::{Comparison, Condition, ConditionValue, Trigger, Tr
 
 use crate::field::documentation;
 use crate::inbox::place;
-use crate::node::{Entry, Mistakes, Node};
+use crate::node::{Mistakes, Node, TableEntry};
 use crate::places::Places;
 use crate::section::Section;
 
@@ -14,7 +14,7 @@ const NO_PARAMETERS: &str = r#"{"type":"object","properties":{},"additionalPrope
 /// The time between two reads. It has no effect without one, and the contract asks for it.
 const POLL_SECONDS: u32 = 300;
 
-pub(crate) fn trigger(entry: Entry<'_>, places: &mut Places, mistakes: &mut Mistakes) -> Option<Trigger> {
+pub(crate) fn trigger(entry: TableEntry<'_>, places: &mut Places, mistakes: &mut Mistakes) -> Option<Trigger> {
     let mut section = Section::new("trigger", entry, places, mistakes)?;
     let trigger = Trigger {
         name: entry.name.to_owned(),

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 const HEAD: &str = r#"
 identifier = "a"
@@ -28,6 +28,10 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().expect("a list")
 }
 
+fn members(value: &Value) -> &Map<String, Value> {
+    value.as_object().expect("an object")
+}
+
 /// A value in one line of TOML.
 fn inline(value: &Value) -> String {
     match value {
@@ -44,17 +48,19 @@ fn inline(value: &Value) -> String {
 fn file(row: &Value) -> String {
     let (method, upstream, path) = (text(&row["method"]).to_uppercase(), text(&row["upstream"]), text(&row["path"]));
     let mut file = format!("{HEAD}\n[operations.one]\nrequest = \"{method} {upstream} {path}\"\ndoc = \"One\"\n");
-    for (name, value) in row["clauses"].as_object().expect("clauses") {
-        writeln!(file, "{name} = {}", inline(value)).expect("a string");
-    }
-    for field in list(&row["fields"]) {
-        let mut modifiers = field[2].clone();
-        match &field[1] {
-            Value::String(kind) if kind == "objects" => modifiers["type"] = "[object]".into(),
-            Value::String(kind) => modifiers["type"] = kind.as_str().into(),
-            names => modifiers["entries"] = names.clone(),
+    for (name, value) in members(row) {
+        if !["method", "upstream", "path", "fields"].contains(&name.as_str()) {
+            writeln!(file, "{name} = {}", inline(value)).expect("a string");
         }
-        writeln!(file, "fields.{} = {}", field[0], inline(&modifiers)).expect("a string");
+    }
+    for (name, field) in row.get("fields").map(members).into_iter().flatten() {
+        let mut modifiers = field.get(1).cloned().unwrap_or_else(|| json!({}));
+        match text(&field[0]) {
+            "entries" => modifiers["entries"] = field[2].clone(),
+            "list" => modifiers["type"] = format!("[{}]", text(&field[2][0])).into(),
+            kind => modifiers["type"] = kind.into(),
+        }
+        writeln!(file, "fields.{name:?} = {}", inline(&modifiers)).expect("a string");
     }
     file
 }

@@ -1,6 +1,7 @@
 //! The crate `rows` as a core WebAssembly module without imports, for the SDKs of other languages. It
 //! runs on the machine of an author: the build checks the rows of a table with it, and tests make the
-//! requests of rows with it. In a connector the gateway does both.
+//! requests of rows with it, and read links and parts of forms. In a connector the gateway does all of
+//! this.
 //!
 //! A question and its answer are JSON texts in UTF-8. The caller asks for `room`, writes the question
 //! there, calls `answer`, and reads as many bytes at `place`.
@@ -114,6 +115,32 @@ mod tests {
     }
 
     #[test]
+    fn an_example_fits_the_fields_of_its_operation() {
+        let fields = json!([
+            {"name": "id", "optional": false, "kind": {"tag": "string"}, "values": ["a"]},
+            {"name": "tags", "optional": true, "kind": {"tag": "list", "val": {"tag": "string"}}, "maximum": 1},
+            {"name": "query", "optional": true, "kind": {"tag": "entries", "val": [{"name": "q"}]}},
+            {"name": "open", "optional": true, "kind": {"tag": "object"}, "without": ["hidden"]},
+        ]);
+        let check = |example: Value| {
+            let examples = json!([{"operation": "one", "fields": fields, "example": example}]);
+            let answer = ask(&json!({"check": {
+                "upstreams": [], "settings": [], "headers": [], "rows": [], "examples": examples,
+            }}));
+            answer["ok"][0]["mistake"].clone()
+        };
+        let fits = json!({"id": "a", "tags": ["x"], "query": {"q": 1}, "open": {}});
+        assert_eq!(check(fits), Value::Null);
+        assert_eq!(check(json!({"id": "b"})), "the example does not fit at `/id`: expected one of a");
+        assert_eq!(
+            check(json!({"id": "a", "tags": ["x", "y"]})),
+            "the example does not fit at `/tags`: expected at most 1 items"
+        );
+        assert_eq!(check(json!({})), "the example does not fit: the field `id` is required");
+        assert_eq!(check(json!([])), "an example is an object: `{ … }`");
+    }
+
+    #[test]
     fn mistakes_in_inboxes_and_triggers_follow_those_of_rows() {
         let inbox = json!({
             "name": "hook", "scope": "subscription", "handshakes": [], "decode": null, "items": null, "kind": [{"tag": "body-hash"}],
@@ -138,6 +165,18 @@ mod tests {
             {"operation": null, "mistake": "trigger `word`, read `changes`: an operation of a trigger has no envelope"},
         ]);
         assert_eq!(ask(&question), json!({ "ok": expected }));
+    }
+
+    #[test]
+    fn links_and_parts_are_read_as_the_gateway_does() {
+        let links = |values: Value| ask(&json!({ "link": values }));
+        assert_eq!(links(json!(["</a>; rel=prev", "</b>; rel=\"next\""])), json!({"ok": "/b"}));
+        assert_eq!(links(json!([])), json!({"ok": null}));
+        assert_eq!(ask(&json!({"part": {"file_name": "a"}})), json!({"ok": null}));
+        let refused = ask(&json!({"part": {"file_name": "..", "content_type": "a"}}));
+        assert_eq!(refused, json!({"ok": "Give the name of a file, and not of a folder."}));
+        let refused = ask(&json!({"part": {"file_name": null, "content_type": "a"}}));
+        assert_eq!(refused, json!({"ok": "Give a media type such as `image/png`."}));
     }
 
     #[test]

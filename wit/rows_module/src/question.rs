@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use contract_rules::manifest::{About, AboutOperation, Violation, check_trigger_additions};
 use contract_rules::trigger::{Inbox, Trigger};
+use contract_rules::{link, multipart, schema};
 use rows::{Body, Connector, Content, Declaration, DeclaredHeader, Mistake, Part, Place, Refusal, Row, check_headers};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,6 +19,10 @@ enum Question<'a> {
     Check(Check<'a>),
     /// The request of a row for an input.
     Request(Box<Request>),
+    /// The address of the next page in the values of a header `Link`.
+    Link(Vec<String>),
+    /// The rule that a part of a form breaks.
+    Part(Named),
 }
 
 #[derive(Deserialize)]
@@ -29,6 +34,9 @@ struct Check<'a> {
     /// The headers of all rows.
     headers: Vec<DeclaredHeader>,
     rows: Vec<Declared>,
+    /// The examples of operations.
+    #[serde(default)]
+    examples: Vec<Example>,
     /// Set if the connector declares inboxes or types of events.
     #[serde(borrow, default)]
     events: Option<Events<'a>>,
@@ -65,6 +73,14 @@ struct Declared {
     input: Value,
 }
 
+/// The example of an operation with these fields.
+#[derive(Deserialize)]
+struct Example {
+    operation: String,
+    fields: Vec<schema::Field>,
+    example: Value,
+}
+
 #[derive(Deserialize)]
 struct Request {
     row: Declaration,
@@ -72,6 +88,13 @@ struct Request {
     input: String,
     /// JSON texts by their names.
     settings: BTreeMap<String, String>,
+}
+
+/// A part of a form without its content.
+#[derive(Deserialize)]
+struct Named {
+    file_name: Option<String>,
+    content_type: Option<String>,
 }
 
 struct Settings(BTreeMap<String, String>);
@@ -89,12 +112,15 @@ pub fn answer_to(question: &[u8]) -> String {
     let answer = match serde_json::from_slice(question) {
         Ok(Question::Check(asked)) => json!({"ok": check(&asked)}),
         Ok(Question::Request(asked)) => request(*asked),
+        Ok(Question::Link(values)) => json!({"ok": link::next_of(values.iter().map(String::as_str))}),
+        Ok(Question::Part(named)) => json!({"ok": broken(&named)}),
         Err(error) => json!({"unknown": error.to_string()}),
     };
     answer.to_string()
 }
 
-/// The mistakes of the headers, then those of the rows, in their order, then those of the events.
+/// The mistakes of the headers, then those of the rows and of the examples, in their order, then those
+/// of the events.
 fn check(asked: &Check<'_>) -> Value {
     let upstreams: Vec<&str> = asked.upstreams.iter().map(AsRef::as_ref).collect();
     let settings: Vec<(&str, Value)> =
@@ -109,8 +135,20 @@ fn check(asked: &Check<'_>) -> Value {
     });
     let mistakes = of_headers.chain(of_rows);
     let mistakes = mistakes.map(|(operation, mistake)| json!({"operation": operation, "mistake": mistake.to_string()}));
+    let of_examples = asked.examples.iter().filter_map(|given| {
+        check_example(given).map(|mistake| json!({"operation": given.operation, "mistake": mistake}))
+    });
+    let mistakes = mistakes.chain(of_examples);
     let of_events = asked.events.iter().flat_map(|events| check_events(asked, events));
     mistakes.chain(of_events.map(|mistake| json!({"operation": null, "mistake": mistake.to_string()}))).collect()
+}
+
+/// Checks whether the fields accept the example. Patterns and formats are not checked.
+fn check_example(given: &Example) -> Option<String> {
+    if !given.example.is_object() {
+        return Some("an example is an object: `{ … }`".to_owned());
+    }
+    schema::accept_object(&given.fields, &given.example).err().map(|mismatch| mismatch.of_example())
 }
 
 fn check_events(asked: &Check<'_>, events: &Events<'_>) -> Vec<Violation> {
@@ -147,6 +185,13 @@ fn request(asked: Request) -> Value {
         }
         Err(Refusal::Setting(detail)) => json!({"fault": {"tag": "failed", "val": detail}}),
     }
+}
+
+/// The rule that the file name or the media type of a part breaks.
+fn broken(Named { file_name, content_type }: &Named) -> Option<String> {
+    let name = file_name.as_deref().map_or(Ok(()), multipart::file_name);
+    let media_type = content_type.as_deref().map_or(Ok(()), multipart::media_type);
+    name.and(media_type).err().map(|broken| broken.to_string())
 }
 
 fn body_json(body: Body) -> Value {

@@ -3,6 +3,10 @@
 use crate::limit::PATH_BYTES;
 use crate::{Broken, ensure};
 
+/// The sentence for a caller whose values make a path and query of more than [`PATH_BYTES`].
+pub const TOO_LONG: &str = "The path and query of a request to the service, which these values are put into, must have at \
+                            most 16384 bytes. Shorten the values.";
+
 /// Checks a path with its query.
 ///
 /// # Errors

@@ -8,6 +8,8 @@ use contract_rules::limit::ENDED_CODES;
 use contract_rules::manifest::is_ended_code;
 use contract_rules::signature;
 
+/// Says if an account must name the user for whom its service account acts.
+pub use crate::bindings::gateway::connector::auth_additions::Subject;
 pub use contract_rules::signature::{Encoding, Hash, Region, SecretForm, TextPart, Timestamp, TimestampForm};
 
 /// A declaration in addition to the auth scheme.
@@ -61,15 +63,6 @@ pub struct ServiceAccount {
     pub audience: Option<&'static str>,
     /// The claim `sub`: the user for whom the service account acts.
     pub subject: Subject,
-}
-
-/// Says if an account must name the user for whom its service account acts.
-#[derive(Clone, Copy)]
-pub enum Subject {
-    /// It does.
-    Required,
-    /// It may.
-    Optional,
 }
 
 impl ServiceAccount {

@@ -1,9 +1,6 @@
 //! The declarations in the types of the contract.
 
-use super::{
-    Check, CheckEncoding, CheckHash, CheckPart, CheckSecret, Claim, Comparison, Condition, ConditionValue, Handshake,
-    Inbox, InboxScope, JwtAudience, Lifecycle, Place, Trigger, TriggerSource,
-};
+use super::{Check, CheckPart, Claim, Condition, ConditionValue, Handshake, Inbox, JwtAudience, Place, Trigger};
 use crate::bindings::gateway::connector::trigger_types as wit;
 
 /// An inbox in the types of the contract.
@@ -28,10 +25,7 @@ pub fn inbox_of(inbox: &Inbox) -> wit::Inbox {
     } = *inbox;
     wit::Inbox {
         name: name.to_owned(),
-        scope: match scope {
-            InboxScope::Application => wit::InboxScope::Application,
-            InboxScope::Subscription => wit::InboxScope::Subscription,
-        },
+        scope,
         checks: checks.iter().map(check).collect(),
         handshakes: handshakes.iter().map(handshake).collect(),
         decode: decode.map(str::to_owned),
@@ -53,18 +47,7 @@ pub fn inbox_of(inbox: &Inbox) -> wit::Inbox {
             cursor: (visibility.cursor.0.to_owned(), visibility.cursor.1.to_owned()),
         }),
         ignored: strings(ignored),
-        lifecycle: lifecycle
-            .iter()
-            .map(|(kind, meaning)| {
-                let meaning = match meaning {
-                    Lifecycle::Reauthorize => wit::Lifecycle::Reauthorize,
-                    Lifecycle::Recreate => wit::Lifecycle::Recreate,
-                    Lifecycle::Read => wit::Lifecycle::Read,
-                    Lifecycle::Gone => wit::Lifecycle::Gone,
-                };
-                ((*kind).to_owned(), meaning)
-            })
-            .collect(),
+        lifecycle: lifecycle.iter().map(|(kind, meaning)| ((*kind).to_owned(), *meaning)).collect(),
         max_body,
     }
 }
@@ -72,9 +55,9 @@ pub fn inbox_of(inbox: &Inbox) -> wit::Inbox {
 fn check(check: &Check) -> wit::Check {
     match check {
         Check::Hmac(hmac) => wit::Check::Hmac(wit::HmacCheck {
-            hash: hash(hmac.hash),
-            secret: secret(hmac.secret),
-            encoding: encoding(hmac.encoding),
+            hash: hmac.hash,
+            secret: hmac.secret,
+            encoding: hmac.encoding,
             text: hmac
                 .text
                 .iter()
@@ -125,34 +108,12 @@ fn handshake(handshake: &Handshake) -> wit::Handshake {
         }),
         Handshake::HmacQuery(hmac) => wit::Handshake::HmacQuery(wit::HmacQuery {
             parameter: hmac.parameter.to_owned(),
-            hash: hash(hmac.hash),
-            secret: secret(hmac.secret),
-            encoding: encoding(hmac.encoding),
+            hash: hmac.hash,
+            secret: hmac.secret,
+            encoding: hmac.encoding,
             member: hmac.member.to_owned(),
             prefix: hmac.prefix.to_owned(),
         }),
-    }
-}
-
-fn hash(hash: CheckHash) -> wit::CheckHash {
-    match hash {
-        CheckHash::Sha1 => wit::CheckHash::Sha1,
-        CheckHash::Sha256 => wit::CheckHash::Sha256,
-        CheckHash::Sha512 => wit::CheckHash::Sha512,
-    }
-}
-
-fn secret(secret: CheckSecret) -> wit::CheckSecret {
-    match secret {
-        CheckSecret::Text => wit::CheckSecret::Text,
-        CheckSecret::Base64 => wit::CheckSecret::Base64,
-    }
-}
-
-fn encoding(encoding: CheckEncoding) -> wit::CheckEncoding {
-    match encoding {
-        CheckEncoding::Hex => wit::CheckEncoding::Hex,
-        CheckEncoding::Base64 => wit::CheckEncoding::Base64,
     }
 }
 
@@ -199,10 +160,7 @@ pub fn trigger_of(trigger: &Trigger) -> wit::Trigger {
         parameters: parameters.to_owned(),
         payload: payload.to_owned(),
         example: example.to_owned(),
-        source: match source {
-            TriggerSource::Carried => wit::TriggerSource::Carried,
-            TriggerSource::Read => wit::TriggerSource::Read,
-        },
+        source,
         kinds: strings(kinds),
         scopes: strings(scopes),
         inboxes: strings(inboxes),
@@ -223,11 +181,7 @@ pub fn trigger_of(trigger: &Trigger) -> wit::Trigger {
 fn condition(condition: &Condition) -> wit::Condition {
     wit::Condition {
         place: place(&condition.place),
-        comparison: match condition.comparison {
-            Comparison::Equals => wit::Comparison::Equals,
-            Comparison::Contains => wit::Comparison::Contains,
-            Comparison::StartsWith => wit::Comparison::StartsWith,
-        },
+        comparison: condition.comparison,
         value: match condition.value {
             ConditionValue::Parameter(pointer) => wit::ConditionValue::Parameter(pointer.to_owned()),
             ConditionValue::Account(pointer) => wit::ConditionValue::Account(pointer.to_owned()),

@@ -1,5 +1,18 @@
 //! How the service notifies the gateway.
 
+use crate::bindings::gateway::connector::trigger_types as wit;
+
+/// The form of a signature: hexadecimal digits, or base64.
+pub use wit::CheckEncoding;
+/// A hash function. SHA-1 is for services that have no better one.
+pub use wit::CheckHash;
+/// The form in which a secret is given.
+pub use wit::CheckSecret;
+/// The owner of an address.
+pub use wit::InboxScope;
+/// The meaning of a kind that is about the subscription.
+pub use wit::Lifecycle;
+
 /// How the service notifies the gateway. Most inboxes differ in a few fields from
 /// [`Inbox::SUBSCRIPTION`] or [`Inbox::APPLICATION`].
 #[derive(Clone, Copy, Debug)]
@@ -28,13 +41,15 @@ pub struct Inbox {
     /// The time of the event: RFC 3339, or seconds or milliseconds since 1970. `None` for the time
     /// at which it arrives.
     pub time: Option<Place>,
-    /// How a notification names the account that it is for: 1 to 4 for an application, else none.
+    /// How a notification names the account that it is for: 1 to 4 for an application, else none. A
+    /// further key with the same `account` is another place of that value in notifications of
+    /// `lifecycle`.
     pub accounts: &'static [AccountKey],
     /// Set if a notification names only one of the accounts that may see it.
     pub visibility: Option<Visibility>,
     /// Kinds that carry no event, for example `ping`.
     pub ignored: &'static [&'static str],
-    /// Kinds that are about the subscription.
+    /// Kinds that are about the subscription, or say that notifications were lost.
     pub lifecycle: &'static [(&'static str, Lifecycle)],
     /// The largest body in bytes.
     pub max_body: u32,
@@ -64,16 +79,6 @@ impl Inbox {
     /// One address for the application that the operator has registered at the service. The rest is
     /// as in [`Self::SUBSCRIPTION`].
     pub const APPLICATION: Self = Self { scope: InboxScope::Application, ..Self::SUBSCRIPTION };
-}
-
-/// The owner of an address.
-#[derive(Clone, Copy, Debug)]
-pub enum InboxScope {
-    /// The application that the operator has registered. The operator gives its secrets to the
-    /// gateway.
-    Application,
-    /// A subscription, with a secret that the gateway makes.
-    Subscription,
 }
 
 /// A proof that a notification comes from the service.
@@ -140,35 +145,6 @@ impl HmacCheck {
         timestamp: Some(Place::Header("webhook-timestamp")),
         ..Self::BODY
     };
-}
-
-/// A hash function.
-#[derive(Clone, Copy, Debug)]
-pub enum CheckHash {
-    /// SHA-1, for services that have no better one.
-    Sha1,
-    /// SHA-256.
-    Sha256,
-    /// SHA-512.
-    Sha512,
-}
-
-/// The form in which a secret is given.
-#[derive(Clone, Copy, Debug)]
-pub enum CheckSecret {
-    /// The bytes of the text are the key.
-    Text,
-    /// The text is the key in base64, after `whsec_` if it begins with that.
-    Base64,
-}
-
-/// The form of a signature.
-#[derive(Clone, Copy, Debug)]
-pub enum CheckEncoding {
-    /// Hexadecimal digits.
-    Hex,
-    /// Base64.
-    Base64,
 }
 
 /// A part of the text of an HMAC.
@@ -295,17 +271,4 @@ pub struct Visibility {
     pub accounts: &'static str,
     /// JSON Pointer to the cursor of the next page in the answer, and the form field that takes it.
     pub cursor: (&'static str, &'static str),
-}
-
-/// The meaning of a kind that is about the subscription.
-#[derive(Clone, Copy, Debug)]
-pub enum Lifecycle {
-    /// The subscription must be renewed now.
-    Reauthorize,
-    /// The subscription has ended; another one is made.
-    Recreate,
-    /// Notifications were lost.
-    Read,
-    /// The service takes the access away.
-    Gone,
 }

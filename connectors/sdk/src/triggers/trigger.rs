@@ -2,6 +2,12 @@
 
 use super::Place;
 use crate::auth::additions::are_equal;
+use crate::bindings::gateway::connector::trigger_types as wit;
+
+/// How a condition compares: both are equal, the place contains the value, or it starts with the value.
+pub use wit::Comparison;
+/// The source of the data of an event.
+pub use wit::TriggerSource;
 
 /// A type of events. Most differ in a few fields from [`Trigger::CARRIED`] or [`Trigger::READ`].
 #[derive(Clone, Copy, Debug)]
@@ -109,15 +115,6 @@ pub const fn is_named(triggers: &[Trigger], operation: &str) -> bool {
     false
 }
 
-/// The source of the data of an event.
-#[derive(Clone, Copy, Debug)]
-pub enum TriggerSource {
-    /// A notification has the data.
-    Carried,
-    /// A notification only says that there is something to read.
-    Read,
-}
-
 /// A condition of a trigger.
 #[derive(Clone, Copy, Debug)]
 pub struct Condition {
@@ -143,17 +140,6 @@ impl Condition {
             pattern: "",
         }
     }
-}
-
-/// How a condition compares.
-#[derive(Clone, Copy, Debug)]
-pub enum Comparison {
-    /// Both are equal.
-    Equals,
-    /// The place contains the value.
-    Contains,
-    /// The place starts with the value.
-    StartsWith,
 }
 
 /// The value that a condition compares with.

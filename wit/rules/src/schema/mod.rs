@@ -23,6 +23,7 @@ pub const NULLABLE: &str = "nullable";
 
 /// A field of an operation's input, a member of an object, or a setting.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
 pub struct Field {
     /// The name in the input.
     pub name: String,
@@ -35,6 +36,7 @@ pub struct Field {
     /// Upper bound, as `minimum`.
     pub maximum: Option<Number>,
     /// `true` if the value is a part of a path, so that it must not be empty.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub in_path: bool,
     /// The only values of a string, or of the strings in a list.
     pub values: Option<Vec<String>>,
@@ -47,18 +49,27 @@ pub struct Field {
     /// Maximum size of a string in UTF-8.
     pub max_bytes: Option<u32>,
     /// Members that an object must not have.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub without: Vec<String>,
     /// `true` if the value is a secret, which documentation does not show.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub secret: bool,
     /// `true` if null is a value of the field, and does not mean that the field is absent. The
     /// schema says so with [`NULLABLE`].
+    #[cfg_attr(feature = "serde", serde(default))]
     pub nullable: bool,
     /// Documentation for callers, in CommonMark.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub documentation: String,
 }
 
 /// The type of a field.
 #[derive(Clone, Debug)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Deserialize),
+    serde(tag = "tag", content = "val", rename_all = "kebab-case")
+)]
 pub enum Kind {
     /// A string.
     String,
@@ -86,12 +97,14 @@ pub enum Kind {
 
 /// A name in [`Kind::Entries`].
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize))]
 pub struct Entry {
     /// The name.
     pub name: String,
     /// The only values, if they are limited.
     pub values: Option<Vec<String>>,
     /// Documentation for callers, in CommonMark.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub documentation: String,
 }
 
