@@ -131,7 +131,7 @@ fn comments(input: &ListIssueComments) -> Result<(Copy, bool), Fault> {
         if now.saturating_sub(stored.fetched_at) <= u64::from(max_age) * 1000 {
             return Ok((stored, true));
         }
-        if let ([_], Some(etag)) = (stored.pages.as_slice(), &stored.etag) {
+        if let Some(etag) = stored.confirmable() {
             let response = github::send(page(input, 1)?.header("If-None-Match", etag))?;
             if response.status() == 304 {
                 let renewed = Copy { fetched_at: now, ..stored };

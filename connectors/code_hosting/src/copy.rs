@@ -8,7 +8,7 @@
 use connector_sdk::{log, storage};
 use serde::{Deserialize, Serialize};
 
-use crate::fingerprint;
+use crate::{fingerprint, github};
 
 /// Maximum size of a value in the storage.
 const PART_BYTES: usize = 64 << 10;
@@ -23,7 +23,7 @@ const CONFIRMABLE_SECONDS: u32 = 24 * 3600;
 pub(crate) struct Copy {
     /// Milliseconds since 1970-01-01T00:00:00Z.
     pub(crate) fetched_at: u64,
-    /// ETag of the first page, by which GitHub confirms that a copy of one page is still current.
+    /// ETag of the first page.
     pub(crate) etag: Option<String>,
     /// The pages in their order. Each is the JSON text of an array.
     pub(crate) pages: Vec<String>,
@@ -67,12 +67,20 @@ impl Copy {
         if self.pages.iter().map(String::len).sum::<usize>() > MAX_BYTES {
             return forget(key);
         }
-        let is_confirmable = self.etag.is_some() && self.pages.len() == 1;
-        let life = if is_confirmable { max_age_seconds.saturating_add(CONFIRMABLE_SECONDS) } else { max_age_seconds };
-        if let Err(error) = self.write(key, life) {
+        let further = if self.confirmable().is_some() { CONFIRMABLE_SECONDS } else { 0 };
+        if let Err(error) = self.write(key, max_age_seconds.saturating_add(further)) {
             log::warn(&format!("the copy of {key} could not be stored: {error:?}"));
             forget(key);
         }
+    }
+
+    /// The ETag by which GitHub confirms that the copy is still current. `None` for a copy of several
+    /// pages, and for one whose page is full: the ETag of a full page does not change when another page
+    /// follows it.
+    pub(crate) fn confirmable(&self) -> Option<&str> {
+        let [page] = self.pages.as_slice() else { return None };
+        let has_room = github::items(page).is_ok_and(|items| items.len() < github::MAX_PER_PAGE as usize);
+        self.etag.as_deref().filter(|_| has_room)
     }
 
     fn write(&self, key: &str, life: u32) -> Result<(), storage::Error> {

@@ -252,6 +252,20 @@ fn github_confirms_an_old_copy_of_one_page() {
 }
 
 #[test]
+fn an_old_copy_of_a_full_page_is_read_anew_because_its_etag_says_nothing_of_further_pages() {
+    let full = || format!("[{}]", vec![comments(1..=1).trim_matches(['[', ']']).to_owned(); 100].join(","));
+    let gateway = Gateway::new().now(NOW).answer(Answer::json(200, &full()).header("ETag", "W/\"a\""));
+    assert_eq!(list("")["total_count"], 100);
+    let gateway = gateway
+        .now(NOW + 301_000)
+        .answer(Answer::json(200, &full()).header("ETag", "W/\"a\"").header("link", NEXT_COMMENTS))
+        .answer(Answer::json(200, &comments(2..=2)));
+    let all = list("");
+    assert_eq!((&all["total_count"], &all["cached"]), (&json!(101), &json!(false)));
+    assert!(gateway.requests().iter().all(|request| request.headers.len() == 2), "no request has If-None-Match");
+}
+
+#[test]
 fn a_failure_is_never_answered_from_an_old_copy() {
     let gateway = Gateway::new().now(NOW).answer(Answer::json(200, &comments(1..=2)));
     list("");

@@ -250,6 +250,22 @@ fn activity_that_github_no_longer_lists_is_a_gap() {
 }
 
 #[test]
+fn a_repository_without_events_for_a_long_time_has_no_gap() {
+    const DAY: u64 = 86_400_000;
+    let gateway = Gateway::new().answer(pushes(&[1])).answer(Answer::new(304, "")).answer(pushes(&[9]));
+    let first = read(&Value::Null, 10);
+    let gateway = gateway.now(20 * DAY);
+    let second = read(&first["cursor"], 10);
+    // GitHub has dropped the first event for its age.
+    let gateway = gateway.now(40 * DAY);
+    let third = read(&second["cursor"], 10);
+    assert_eq!((ids(&third), &third["gap"]), (vec!["9"], &json!(false)));
+    let _gateway = gateway.now(80 * DAY).answer(pushes(&[20]));
+    let fourth = read(&third["cursor"], 10);
+    assert_eq!((ids(&fourth), &fourth["gap"]), (vec!["20"], &json!(true)), "events between the reads may be too old");
+}
+
+#[test]
 fn activity_that_the_user_may_not_read_is_refused_with_githubs_status() {
     let _gateway = Gateway::new().answer(Answer::json(404, r#"{"message":"Not Found"}"#));
     let input = json!({"parameters": parameters(), "cursor": null, "limit": 1});

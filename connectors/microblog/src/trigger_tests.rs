@@ -86,9 +86,30 @@ fn posts_over_the_limit_follow_in_the_next_read() {
 
 #[test]
 fn replies_may_be_left_out() {
-    let gateway = Gateway::new().answer(no_posts());
-    read("read_posts", &json!({"id": "42", "exclude": ["replies", "retweets"]}), &Value::Null, 2);
-    assert_eq!(paths(&gateway), ["/users/42/tweets?exclude=replies%2Cretweets&max_results=5"]);
+    let gateway = Gateway::new().answer(posts(&["100"], None)).answer(posts(&["102"], None));
+    let without_replies = json!({"id": "42", "exclude": ["replies", "retweets"]});
+    let first = read("read_posts", &without_replies, &Value::Null, 2);
+    assert_eq!(ids(&read("read_posts", &without_replies, &first["cursor"], 2)), ["102"]);
+    assert_eq!(
+        paths(&gateway),
+        [
+            "/users/42/tweets?max_results=5".to_owned(),
+            format!("/users/42/tweets?exclude=replies%2Cretweets&{QUERY}&since_id=100")
+        ]
+    );
+}
+
+#[test]
+fn a_first_page_without_posts_leads_to_the_newest_post() {
+    let gateway = Gateway::new()
+        .answer(posts(&[], Some("p2")))
+        .answer(posts(&["90", "80"], Some("p3")))
+        .answer(posts(&["91"], None));
+    let first = read("read_mentions", &user(), &Value::Null, 50);
+    assert_eq!((ids(&first), &first["cursor"]["since_id"]), (vec![], &json!("90")));
+    assert_eq!(ids(&read("read_mentions", &user(), &first["cursor"], 50)), ["91"], "and no older post");
+    let list = "/users/42/mentions?max_results";
+    assert_eq!(paths(&gateway)[..2], [format!("{list}=5"), format!("{list}=100&pagination_token=p2")]);
 }
 
 #[test]

@@ -122,14 +122,16 @@ pub(crate) fn posts(input: Read) -> Result<Events, Fault> {
     let mut request = Request::get("api", "/users").segment("parameters/id", &user)?;
     request.path.push_str("/tweets");
     let exclude: Option<Vec<String>> = input.parameters.optional("exclude")?;
+    // X counts posts that are excluded to the size of a page. So the first page could be without
+    // posts, and the first read looks for the newest post of any kind.
+    let exclude = exclude.filter(|_| input.cursor.is_some());
     read(&input, crate::request::with_list(request, "exclude", exclude.as_ref()), None)
 }
 
 /// Reads a list of posts. `own` is the id of the connected user for the cursor.
 fn read(input: &Read, request: Request, own: Option<String>) -> Result<Events, Fault> {
     let Some(cursor) = &input.cursor else {
-        let newest = page(request.query("max_results", FIRST_PAGE))?;
-        return Ok(Events::none(Value::of(&Cursor { since_id: newest.string("/data/0/id"), user: own })?));
+        return Ok(Events::none(Value::of(&Cursor { since_id: newest(&request.path)?, user: own })?));
     };
     let since: Option<String> = cursor.optional("since_id")?;
     let mut request = request.query("max_results", PAGE);
@@ -162,6 +164,25 @@ fn read(input: &Read, request: Request, own: Option<String>) -> Result<Events, F
     let cursor = Value::of(&Cursor { since_id: last, user: own })?;
     // X has no further pages of posts that are too old.
     Ok(Events { events, cursor, more, gap: next.is_some() })
+}
+
+/// The id of the newest post of a list. `None` if the list is empty. X may leave posts out of a page,
+/// so that a page without posts may be followed by others.
+fn newest(path: &str) -> Result<Option<String>, Fault> {
+    let mut next: Option<String> = None;
+    for _ in 0..PAGES {
+        let request = Request::get("api", path);
+        let list = page(match &next {
+            Some(token) => request.query("max_results", PAGE).query("pagination_token", token),
+            None => request.query("max_results", FIRST_PAGE),
+        })?;
+        let id = list.string("/data/0/id");
+        next = list.string("/meta/next_token");
+        if id.is_some() || next.is_none() {
+            return Ok(id);
+        }
+    }
+    Ok(None)
 }
 
 /// The id of a post, and the post with its author.

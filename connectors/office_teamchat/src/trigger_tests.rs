@@ -113,6 +113,19 @@ fn messages_of_a_chat_over_the_limit_follow_in_the_next_read() {
 }
 
 #[test]
+fn messages_of_one_time_on_both_sides_of_the_limit_are_not_lost() {
+    let gateway = Gateway::new()
+        .answer(chat_page(&json!([]), None))
+        .answer(chat_page(&json!([message("3", 2, 2), message("2", 2, 2), message("1", 1, 1)]), None))
+        .answer(chat_page(&json!([message("3", 2, 2), message("2", 2, 2)]), None));
+    let first = read("read_chat", &chat(), &Value::Null, 2);
+    let second = read("read_chat", &chat(), &first["cursor"], 2);
+    assert_eq!((ids(&second), &second["more"]), (vec!["1", "2"], &json!(true)));
+    assert_eq!(ids(&read("read_chat", &chat(), &second["cursor"], 2)), ["2", "3"]);
+    assert!(paths(&gateway)[2].ends_with("gt%202026-03-02T10%3A00%3A01Z"), "{}", paths(&gateway)[2]);
+}
+
+#[test]
 fn a_chat_with_too_many_messages_has_a_gap() {
     let mut gateway = Gateway::new().answer(chat_page(&json!([message("1", 1, 1)]), None));
     for _ in 0..40 {

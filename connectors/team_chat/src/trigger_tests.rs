@@ -54,17 +54,31 @@ fn a_notification_names_the_workspace_and_the_user() {
     let notification = notification(json!({"type": "message"}));
     let inbox = &CONNECTOR.inboxes[0];
     let named: Vec<Value> = inbox.accounts.iter().map(|key| at(&notification, &key.place)).collect();
-    assert_eq!(named, ["T1", "U1"]);
+    assert_eq!(named, ["T1", "U1", "T1"]);
     let visibility = inbox.visibility.expect("other users see it too");
     assert_eq!(notification.pointer(visibility.context), Some(&json!("4-abc")));
     assert!(notification.pointer(visibility.accounts).is_some_and(Value::is_array));
 }
 
 #[test]
+fn a_notification_of_lost_events_names_the_workspace_alone() {
+    let notification = json!({
+        "token": "x", "type": "app_rate_limited", "team_id": "T1", "minute_rate_limited": 1_518_467_820, "api_app_id": "A1"
+    });
+    let inbox = &CONNECTOR.inboxes[0];
+    assert_eq!(inbox.lifecycle[0].0, kind(&notification));
+    let named: Vec<Value> = inbox.accounts.iter().map(|key| at(&notification, &key.place)).collect();
+    assert_eq!(named, [json!(null), json!(null), json!("T1")]);
+    assert_eq!(inbox.accounts[2].account, inbox.accounts[0].account);
+    assert!(inbox.id.iter().any(|place| at(&notification, place).is_number()));
+}
+
+#[test]
 fn changes_of_messages_carry_no_event() {
     let ignored = CONNECTOR.inboxes[0].ignored;
     let of = |subtype: &str| kind(&notification(json!({"type": "message", "subtype": subtype})));
-    for subtype in ["message_changed", "message_deleted", "channel_join", "group_leave"] {
+    for subtype in ["message_changed", "message_deleted", "channel_join", "group_leave", "channel_posting_permissions"]
+    {
         assert!(ignored.contains(&of(subtype).as_str()), "{subtype}");
     }
     for subtype in ["bot_message", "file_share", "thread_broadcast", "me_message"] {

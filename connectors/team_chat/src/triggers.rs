@@ -3,7 +3,7 @@
 
 use connector_sdk::triggers::{
     AccountKey, Check, CheckPart, Comparison, Condition, ConditionValue, EchoMember, Handshake, HmacCheck, Inbox,
-    Place, Trigger, Visibility,
+    Lifecycle, Place, Trigger, Visibility,
 };
 
 /// The request URL of the application. Slack names one user who may see an event. The gateway asks
@@ -20,13 +20,16 @@ pub(crate) const INBOXES: &[Inbox] = &[Inbox {
         ..HmacCheck::BODY
     })],
     handshakes: &[Handshake::EchoMember(EchoMember { when: ("/type", "url_verification"), member: "/challenge" })],
-    id: &[Place::Pointer("/event_id")],
-    kind: &[Place::Pointer("/event/type"), Place::Pointer("/event/subtype")],
+    // The notification that events were lost has no id, but the minute in which they were.
+    id: &[Place::Pointer("/event_id"), Place::Pointer("/minute_rate_limited")],
+    kind: &[Place::Pointer("/type"), Place::Pointer("/event/type"), Place::Pointer("/event/subtype")],
     data: "/event",
     time: Some(Place::Pointer("/event_time")),
     accounts: &[
         AccountKey { place: Place::Pointer("/authorizations/0/team_id"), account: "/data/organization/id" },
         AccountKey { place: Place::Pointer("/authorizations/0/user_id"), account: "/data/id" },
+        // The workspace that has lost events.
+        AccountKey { place: Place::Pointer("/team_id"), account: "/data/organization/id" },
     ],
     visibility: Some(Visibility {
         upstream: "api",
@@ -38,24 +41,28 @@ pub(crate) const INBOXES: &[Inbox] = &[Inbox {
     }),
     // Messages that tell of something else, and changes of messages.
     ignored: &[
-        "message/message_changed",
-        "message/message_deleted",
-        "message/message_replied",
-        "message/channel_join",
-        "message/channel_leave",
-        "message/channel_topic",
-        "message/channel_purpose",
-        "message/channel_name",
-        "message/channel_archive",
-        "message/channel_unarchive",
-        "message/group_join",
-        "message/group_leave",
-        "message/group_topic",
-        "message/group_purpose",
-        "message/group_name",
-        "message/group_archive",
-        "message/group_unarchive",
+        "event_callback/message/message_changed",
+        "event_callback/message/message_deleted",
+        "event_callback/message/message_replied",
+        "event_callback/message/channel_join",
+        "event_callback/message/channel_leave",
+        "event_callback/message/channel_topic",
+        "event_callback/message/channel_purpose",
+        "event_callback/message/channel_name",
+        "event_callback/message/channel_archive",
+        "event_callback/message/channel_unarchive",
+        "event_callback/message/channel_posting_permissions",
+        "event_callback/message/channel_convert_to_private",
+        "event_callback/message/group_join",
+        "event_callback/message/group_leave",
+        "event_callback/message/group_topic",
+        "event_callback/message/group_purpose",
+        "event_callback/message/group_name",
+        "event_callback/message/group_archive",
+        "event_callback/message/group_unarchive",
     ],
+    // A workspace has had more events in an hour than Slack sends.
+    lifecycle: &[("app_rate_limited", Lifecycle::Read)],
     ..Inbox::APPLICATION
 }];
 
@@ -104,7 +111,7 @@ pub(crate) const TRIGGERS: &[Trigger] = &[
             "ts": "1700000000.000100",
             "event_ts": "1700000000.000100"
         }"#,
-        kinds: &["message"],
+        kinds: &["event_callback/message"],
         conditions: &[Condition::equals_parameter("/event/channel", "/channel")],
         ..OF_APPLICATION
     },
@@ -123,7 +130,7 @@ pub(crate) const TRIGGERS: &[Trigger] = &[
             "ts": "1700000000.000200",
             "event_ts": "1700000000.000200"
         }"#,
-        kinds: &["message"],
+        kinds: &["event_callback/message"],
         conditions: &[
             Condition::equals_parameter("/event/channel", "/channel"),
             Condition {
@@ -164,7 +171,7 @@ pub(crate) const TRIGGERS: &[Trigger] = &[
             "item": {"type": "message", "channel": "C024BE91L", "ts": "1700000000.000100"},
             "event_ts": "1700000001.000300"
         }"#,
-        kinds: &["reaction_added"],
+        kinds: &["event_callback/reaction_added"],
         scopes: &["reactions:read"],
         conditions: &[Condition::equals_parameter("/event/item/channel", "/channel")],
         ..OF_APPLICATION
@@ -194,7 +201,7 @@ pub(crate) const TRIGGERS: &[Trigger] = &[
             "channel": {"id": "C024BE91L", "name": "launch", "created": 1700000000, "creator": "U023BECGF"},
             "event_ts": "1700000000.000400"
         }"#,
-        kinds: &["channel_created"],
+        kinds: &["event_callback/channel_created"],
         ..OF_APPLICATION
     },
 ];

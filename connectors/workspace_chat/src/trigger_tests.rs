@@ -34,6 +34,8 @@ fn paths(gateway: &Gateway) -> Vec<String> {
     gateway.requests().iter().map(|request| request.path.clone()).collect()
 }
 
+const DAY: u64 = 86_400_000;
+
 const LIST: &str = "/spaces/S1/spaceEvents?filter=";
 const CREATED: &str = "event_types%3A%22google.workspace.chat.message.v1.created%22";
 
@@ -104,11 +106,27 @@ fn a_time_that_is_too_long_ago_is_a_gap_once() {
         .answer(page(json!([]), None))
         .answer(page(json!([event(9, "m9")]), None));
     let first = read(&Value::Null);
+    let gateway = gateway.now(29 * DAY);
     let second = read(&first["cursor"]);
     assert_eq!((ids(&second), &second["gap"]), (vec![], &json!(true)));
     let third = read(&second["cursor"]);
     assert_eq!((ids(&third), &third["gap"]), (vec!["m9"], &json!(false)));
     assert_eq!(paths(&gateway)[2..], [(); 2].map(|()| format!("{LIST}{CREATED}&pageSize=50")));
+}
+
+#[test]
+fn a_space_that_was_quiet_for_a_long_time_has_no_gap() {
+    let gateway = Gateway::new()
+        .answer(page(json!([event(1, "m1")]), None))
+        .answer(page(json!([]), None))
+        .answer(refusal())
+        .answer(page(json!([event(9, "m9")]), None));
+    let first = read(&Value::Null);
+    let gateway = gateway.now(20 * DAY);
+    let second = read(&first["cursor"]);
+    let _gateway = gateway.now(29 * DAY);
+    let third = read(&second["cursor"]);
+    assert_eq!((ids(&third), &third["gap"]), (vec!["m9"], &json!(false)));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! cursor is the time of the last one, as Google wrote it.
 
 use connector_sdk::triggers::{Event, Events, Read, Trigger, Value};
-use connector_sdk::{Document, Fault, Request, Response, http};
+use connector_sdk::{Document, Fault, Request, Response, clock, http};
 use serde::Serialize;
 
 /// The types of events.
@@ -52,6 +52,9 @@ const CREATED: &str = r#"event_types:"google.workspace.chat.message.v1.created""
 const FIRST_PAGE: u32 = 1000;
 const FIRST_PAGES: usize = 20;
 
+/// Time since the last read after which Google may no longer have all events since then.
+const KEPT_MS: u64 = 27 * 86_400_000;
+
 /// The place in the events of a space.
 #[derive(Clone, Default, Serialize)]
 struct Cursor {
@@ -63,6 +66,8 @@ struct Cursor {
     newest: Option<String>,
     /// `true` while the events before the first read are being passed over.
     is_first: bool,
+    /// Milliseconds since 1970 at which the last page was read. `None` in cursors of earlier versions.
+    read_at: Option<i64>,
 }
 
 /// Reads the messages that were written since the cursor.
@@ -79,13 +84,13 @@ pub(crate) fn read(input: Read) -> Result<Events, Fault> {
     let mut response = list(&space, &cursor, input.limit, None)?;
     if response.status() == 400 && cursor.page.is_some() {
         // The token of the page has ended.
-        cursor = Cursor { since: cursor.since, ..Cursor::default() };
+        cursor = Cursor { since: cursor.since, read_at: cursor.read_at, ..Cursor::default() };
         response = list(&space, &cursor, input.limit, None)?;
     }
     if response.status() == 400 && cursor.since.is_some() {
         // The time is more than 28 days ago. Events between it and the oldest that Google has are
-        // lost.
-        (cursor, gap) = (Cursor::default(), true);
+        // lost, unless the space was quiet and its events were read meanwhile.
+        (cursor, gap) = (Cursor::default(), !cursor.is_recent());
         response = list(&space, &cursor, input.limit, None)?;
     }
     let page = response.successful()?.document()?;
@@ -151,14 +156,23 @@ impl Cursor {
             page: value.optional("page")?,
             newest: value.optional("newest")?,
             is_first: value.required("is_first")?,
+            read_at: value.optional("read_at")?,
         })
+    }
+
+    /// Returns `true` if Google still has all events since the last read.
+    fn is_recent(&self) -> bool {
+        self.read_at.is_some_and(|time| time.unsigned_abs().saturating_add(KEPT_MS) > clock::now())
     }
 
     /// The cursor after a page. Also returns `true` if another page follows.
     fn after(self, page: &Document) -> (Self, bool) {
         match page.string("/nextPageToken").filter(|token| !token.is_empty()) {
             Some(token) => (Self { page: Some(token), ..self }, true),
-            None => (Self { since: self.newest.or(self.since), ..Self::default() }, false),
+            None => {
+                let read_at = i64::try_from(clock::now()).ok();
+                (Self { since: self.newest.or(self.since), read_at, ..Self::default() }, false)
+            }
         }
     }
 }

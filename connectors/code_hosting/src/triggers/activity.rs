@@ -1,5 +1,5 @@
 //! The activity of a repository, for users who may not make a webhook of it. GitHub lists the
-//! newest 300 events of a repository.
+//! newest 300 events of a repository, and none that is older than 30 days.
 
 use connector_sdk::http::{self, Method};
 use connector_sdk::json::with_member;
@@ -20,8 +20,12 @@ const EVENTS: [(&str, &str); 7] = [
     ("CommitCommentEvent", "commit_comment"),
 ];
 
-/// Number of pages that GitHub has.
+/// Number of pages that GitHub has, and of events in them.
 const PAGES: usize = 3;
+const EVENTS_LISTED: usize = 300;
+
+/// Time since the last read after which GitHub may have dropped events from the list for their age.
+const LISTED_MS: u64 = 29 * 86_400_000;
 
 /// GitHub asks its users to wait at least this long between two requests. The gateway also does.
 const POLL_SECONDS: u64 = 60;
@@ -35,13 +39,15 @@ struct Cursor {
     etag: Option<String>,
     /// Milliseconds since 1970 before which GitHub wants no request. `None` if it has no such wish.
     not_before: Option<i64>,
+    /// Milliseconds since 1970 at which the list was read. `None` in cursors of earlier versions.
+    read_at: Option<i64>,
 }
 
 /// The list of a repository's events.
 struct Listed {
     /// The newest first.
     items: Vec<Document>,
-    /// `true` if the list reaches back to an event that the cursor has.
+    /// `true` if no event since the cursor is missing.
     is_joined: bool,
 }
 
@@ -64,7 +70,9 @@ pub(crate) fn read(input: Read) -> Result<Events, Fault> {
     let response = http::send(request)?;
     let not_before = not_before(&response);
     match cursor {
-        Some(cursor) if response.status() == 304 => Ok(Events::none(Value::of(&Cursor { not_before, ..cursor })?)),
+        Some(cursor) if response.status() == 304 => {
+            Ok(Events::none(Value::of(&Cursor { not_before, read_at: now(), ..cursor })?))
+        }
         Some(cursor) => {
             let response = response.successful()?;
             let etag = response.header("etag");
@@ -73,7 +81,7 @@ pub(crate) fn read(input: Read) -> Result<Events, Fault> {
             let (events, waiting) = new_events(&listed, &cursor, limit);
             // Without the ETag, the next read gets the list again.
             let etag = etag.filter(|_| waiting.is_empty());
-            let cursor = Cursor { ids: ids(&listed.items, &waiting), etag, not_before };
+            let cursor = Cursor { ids: ids(&listed.items, &waiting), etag, not_before, read_at: now() };
             let more = !waiting.is_empty();
             // The events that follow at once are in the list that GitHub has just given.
             let cursor = if more { Cursor { not_before: None, ..cursor } } else { cursor };
@@ -83,7 +91,8 @@ pub(crate) fn read(input: Read) -> Result<Events, Fault> {
             let response = response.successful()?;
             let etag = response.header("etag");
             let listed = list(path, response, None)?;
-            Ok(Events::none(Value::of(&Cursor { ids: ids(&listed.items, &[]), etag, not_before })?))
+            let cursor = Cursor { ids: ids(&listed.items, &[]), etag, not_before, read_at: now() };
+            Ok(Events::none(Value::of(&cursor)?))
         }
     }
 }
@@ -96,8 +105,11 @@ fn list(mut path: String, mut response: Response, cursor: Option<&Cursor>) -> Re
         let page = response.document()?;
         items.extend(page.items());
         is_joined = cursor.is_none_or(|cursor| cursor.ids.is_empty() || items.iter().any(|item| cursor.has(item)));
-        let next = github::next_path(&path, &response).filter(|_| !is_joined && number < PAGES);
-        let Some(next) = next else { break };
+        let next = github::next_path(&path, &response);
+        // Of a quiet repository, GitHub has dropped the events that the cursor has for their age.
+        let is_whole = next.is_none() && items.len() < EVENTS_LISTED;
+        is_joined |= is_whole && cursor.is_some_and(Cursor::is_recent);
+        let Some(next) = next.filter(|_| !is_joined && number < PAGES) else { break };
         path = next;
         response = github::send(CONNECTOR.request(Method::Get, "api", path.as_str())?)?;
     }
@@ -126,7 +138,13 @@ impl Cursor {
             ids: value.required("ids")?,
             etag: value.optional("etag")?,
             not_before: value.optional("not_before")?,
+            read_at: value.optional("read_at")?,
         })
+    }
+
+    /// Returns `true` if no event since the last read is too old for the list.
+    fn is_recent(&self) -> bool {
+        self.read_at.is_some_and(|time| time.unsigned_abs().saturating_add(LISTED_MS) > clock::now())
     }
 
     fn has(&self, item: &Document) -> bool {
@@ -162,6 +180,10 @@ fn event(item: &Document) -> Option<Event> {
         None => (*name).to_owned(),
     };
     Some(Event { kind, time: item.string("/created_at"), ..Event::new(item.string("/id")?, Value(data)) })
+}
+
+fn now() -> Option<i64> {
+    i64::try_from(clock::now()).ok()
 }
 
 /// The time of the next request, if GitHub wants to wait longer than the gateway does.

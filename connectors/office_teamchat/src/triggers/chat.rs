@@ -61,13 +61,21 @@ pub(crate) fn read(input: Read) -> Result<Events, Fault> {
     changed.reverse();
     let limit = usize::try_from(input.limit).unwrap_or(usize::MAX);
     let more = changed.iter().filter(|changed| changed.event.is_some()).count() > limit;
-    let mut last = cursor.changed;
+    // The last time, and the one before it.
+    let (mut last, mut before) = (cursor.changed.clone(), cursor.changed.clone());
     let mut events = Vec::new();
     for Changed { time, event } in changed {
+        let is_same = last.as_ref() == Some(&time);
         if event.is_some() && events.len() == limit {
+            // The next read passes over this time, so it gets all messages of this time again.
+            if is_same && before != cursor.changed {
+                last = before;
+            }
             break;
         }
-        last = Some(time);
+        if !is_same {
+            before = last.replace(time);
+        }
         events.extend(event);
     }
     let written = if more { cursor.written } else { last.clone() };

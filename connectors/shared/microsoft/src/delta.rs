@@ -162,10 +162,14 @@ impl Cursor {
     }
 }
 
-/// The query of a link. Some links of drives have the token in the path: `delta(token='…')`.
+/// The query of a link. Some links of drives have the token in the path: `delta(token='…')`, or
+/// without quotes.
 fn query(link: &str) -> Option<String> {
-    if let Some((_, rest)) = link.split_once("(token='") {
-        let (token, _) = rest.split_once('\'')?;
+    if let Some((_, rest)) = link.split_once("(token=") {
+        let (token, _) = match rest.strip_prefix('\'') {
+            Some(quoted) => quoted.split_once('\'')?,
+            None => rest.split_once(')')?,
+        };
         return Some(format!("token={token}"));
     }
     let (_, query) = link.split_once('?')?;

@@ -168,6 +168,8 @@ fn a_link_has_the_token_in_its_query_or_in_its_path() {
     for (link, expected) in [
         ("https://graph.test/v1.0/me/drive/root/delta?token=1a", Some("token=1a")),
         ("https://graph.test/v1.0/me/drive/root/delta(token='Mz%3B')?$top=5", Some("token=Mz%3B")),
+        ("https://graph.test/v1.0/me/drive/delta(token=1230919asd190410jlka)", Some("token=1230919asd190410jlka")),
+        ("https://graph.test/v1.0/me/drive/root/delta?(token='1a')", Some("token=1a")),
         ("https://graph.test/v1.0/x/delta?$deltatoken=a%2Fb&$top=5", Some("$deltatoken=a%2Fb&$top=5")),
         ("https://graph.test/v1.0/x/delta?$top=5", None),
         ("https://graph.test/v1.0/x/delta", None),

@@ -57,7 +57,12 @@ pub(super) fn since<T>(
         }
         let response = http::send(request)?;
         if response.status() == 404 {
-            return Ok(Changes::Gone(newest()?));
+            let newest = newest()?;
+            // Nothing has happened since a record that is still the newest one.
+            return Ok(match newest == last {
+                true => Changes::Since { found: Vec::new(), last, more: false },
+                false => Changes::Gone(newest),
+            });
         }
         let list = response.successful()?.document()?;
         let next = list.string("/nextPageToken");
