@@ -9,9 +9,11 @@
 //! - [`each_element`] and [`each_member`] call a function for each part, which can stop the reading
 //! - [`at`] finds the value at a JSON Pointer
 //! - [`object`] joins members to the text of an object
+//! - [`readable`] and [`repaired`] replace what most parsers refuse
 
 mod name;
 mod pointer;
+mod readable;
 mod visitors;
 
 use std::borrow::Cow;
@@ -23,6 +25,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 pub use self::pointer::at;
+pub use self::readable::{readable, repaired};
 use self::visitors::{Elements, Members};
 
 /// RFC 8259 does not allow it before a document, but some services and editors write it.

@@ -11,6 +11,18 @@ use super::violations::{Violation, Violations};
 /// parts than this, only its first violation is requested.
 const MANY_PARTS: usize = 10_000;
 
+/// The library writes the whole pointer to a part into each violation. If the pointers to all parts
+/// of a value have more bytes than this and [`POINTER_BYTES`] for each part, no violation is
+/// requested.
+const MANY_POINTER_BYTES: usize = 4 << 20;
+
+/// Fewer bytes than the memory that a part takes.
+const POINTER_BYTES: usize = 64;
+
+/// The detail of a violation that has no pointer.
+const SOMEWHERE: &str = "A part does not fit the schema. The names that lead to it are too long to tell its place: \
+                         send it with shorter names.";
+
 /// A JSON Schema (draft 2020-12), parsed and compiled.
 pub struct ValueSchema {
     document: Value,
@@ -69,7 +81,13 @@ impl ValueSchema {
         if self.validator.is_valid(value) {
             return;
         }
-        if !has_at_most(value, &mut MANY_PARTS.clone()) {
+        let parts = Parts::of(value);
+        if parts.have_long_pointers() {
+            violations.add(String::new(), SOMEWHERE);
+            violations.note_more();
+            return;
+        }
+        if parts.count > MANY_PARTS {
             if let Err(error) = self.validator.validate(value) {
                 explain(&self.document, &error, also_known, violations);
             }
@@ -85,14 +103,38 @@ impl ValueSchema {
     }
 }
 
-/// Returns `true` if a value has at most `left` parts, itself included, and takes their number off
-/// `left`.
-fn has_at_most(value: &Value, left: &mut usize) -> bool {
-    let Some(rest) = left.checked_sub(1) else { return false };
-    *left = rest;
-    match value {
-        Value::Array(items) => items.iter().all(|item| has_at_most(item, left)),
-        Value::Object(members) => members.values().all(|member| has_at_most(member, left)),
-        _ => true,
+/// The parts of a value, itself included.
+#[derive(Default)]
+struct Parts {
+    count: usize,
+    /// Bytes of the pointers to all of them.
+    pointers: usize,
+}
+
+impl Parts {
+    fn of(value: &Value) -> Self {
+        let mut parts = Self::default();
+        parts.add(value, 0);
+        parts
+    }
+
+    /// Adds a value to which a pointer of this length leads.
+    fn add(&mut self, value: &Value, pointer: usize) {
+        self.count += 1;
+        self.pointers = self.pointers.saturating_add(pointer);
+        match value {
+            // An index has a few digits.
+            Value::Array(items) => items.iter().for_each(|item| self.add(item, pointer + "/0".len())),
+            Value::Object(members) => {
+                members.iter().for_each(|(name, member)| self.add(member, pointer + "/".len() + name.len()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns `true` if the pointers take more memory than the value. A long name around many parts
+    /// is in the pointers to all of them.
+    fn have_long_pointers(&self) -> bool {
+        self.pointers > self.count.saturating_mul(POINTER_BYTES).saturating_add(MANY_POINTER_BYTES)
     }
 }

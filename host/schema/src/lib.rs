@@ -4,6 +4,7 @@
 //! - here: the schema of a request body
 //! - `compile`: compiles any JSON Schema, and validates with it
 //! - `cost`: bounds the cost of a schema and of a validation
+//! - `value`: reads values, and finds names that occur twice
 //! - `trial`: compiles and tries the schemas of a module in a limited process
 //! - `violations`: collects as many violations as an answer lists
 //! - `explain`: violations in words
@@ -14,6 +15,7 @@ mod cost;
 mod explain;
 mod fields;
 mod trial;
+mod value;
 mod violations;
 
 use std::borrow::Cow;
@@ -33,6 +35,7 @@ pub use self::cost::TooManySteps;
 use self::cost::check_module;
 pub use self::fields::Fields;
 pub use self::trial::{Trial, run_file};
+use self::value::Repeated;
 use self::violations::Violations;
 pub use self::violations::{MAX_VIOLATIONS, MORE_VIOLATIONS, Violation};
 
@@ -182,8 +185,8 @@ impl Schema {
     fn read_members<'a>(&self, text: &'a str, members: &[Member<'a>]) -> Result<Input<'a>, InputError> {
         let mut violations = Violations::default();
         let mut value = serde_json::Map::with_capacity(members.len());
-        let (mut fields, mut filters) = (None, None);
-        let mut repeated = Vec::new();
+        let (mut fields, mut filters, mut has_null_query) = (None, None, false);
+        let mut repeated = Repeated::default();
         let mut for_connector = Vec::with_capacity(members.len());
         for (name, raw) in members {
             let is_null = raw.get() == "null";
@@ -194,21 +197,25 @@ impl Schema {
             } else if name == "query" && is_null {
                 // Every operation accepts an empty `query`, so that callers may always send the
                 // member.
-                false
+                std::mem::replace(&mut has_null_query, true) || value.contains_key("query")
             } else {
-                let member = serde_json::from_str(raw.get()).map_err(|error| not_readable(name, &error))?;
+                let member = value::read(name, raw.get(), &mut repeated).map_err(|error| not_readable(name, &error))?;
                 let is_for_gateway = self.background.is_some() && matches!(&**name, WAITING | CALLBACK_URLS);
                 let is_absent = is_null && !self.nullable.iter().any(|nullable| nullable == name);
                 if !is_absent && !is_for_gateway {
                     for_connector.push((name.as_ref(), *raw));
                 }
-                value.insert(name.clone().into_owned(), member).is_some()
+                value.insert(name.clone().into_owned(), member).is_some() || name == "query" && has_null_query
             };
-            if is_repeated && !violations.is_over() && !repeated.contains(&name) {
-                repeated.push(name);
-                let detail = format!("The body contains `{}` more than once; send it once.", shortened(name));
-                violations.add(pointer::of(name), detail);
+            if is_repeated {
+                repeated.add_member(name);
             }
+        }
+        for (name, pointer) in repeated.names() {
+            violations.add(pointer, format!("The body contains `{}` more than once; send it once.", shortened(name)));
+        }
+        if repeated.has_more() {
+            violations.note_more();
         }
         let mut shape = Shape::from_members(fields, filters);
         if let Err(wrong) = &mut shape {

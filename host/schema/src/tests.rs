@@ -117,6 +117,36 @@ fn a_body_that_is_not_an_object_is_a_violation_and_a_body_that_is_not_json_is_no
 #[test]
 fn a_member_sent_twice_is_a_violation() {
     assert!(format!("{:?}", violations(r#"{"calendar_id":"a","calendar_id":"b"}"#)).contains("more than once"));
+    for body in [r#"{"calendar_id":"a","query":null,"query":{}}"#, r#"{"calendar_id":"a","query":{},"query":null}"#] {
+        assert_eq!(violations(body).len(), 1, "{body}");
+    }
+}
+
+/// The connector gets the text of the body, and would see both members.
+#[test]
+fn a_name_that_occurs_twice_in_an_inner_object_is_a_violation_with_its_place() {
+    let detail = |name: &str| format!("The body contains `{name}` more than once; send it once.");
+    let body = r#"{"calendar_id":"a","body":{"mode":"any","mode":"safe","list":[{"a":1},{"b~":1,"b~":2}]},"query":{"maxResults":1,"maxResults":1}}"#;
+    let expected = [("/body/mode", "mode"), ("/body/list/1/b~0", "b~"), ("/query/maxResults", "maxResults")]
+        .map(|(at, name)| (at.to_owned(), detail(name)));
+    assert_eq!(violations(body), expected);
+    let many = (0..200).map(|name| format!(r#""{name}":0,"{name}":1"#)).collect::<Vec<_>>().join(",");
+    let found = violations(&format!(r#"{{"calendar_id":"a","body":{{{many}}}}}"#));
+    assert_eq!((found.len(), found[MAX_VIOLATIONS].1.as_str()), (MAX_VIOLATIONS + 1, MORE_VIOLATIONS));
+}
+
+#[test]
+fn a_long_name_around_a_long_list_does_not_multiply() {
+    let schema =
+        r#"{"type": "object", "additionalProperties": {"items": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}"#;
+    let schema = Schema::compile(schema, true).unwrap();
+    let name = "K".repeat(1_000_000);
+    for items in [2, 9000, 100_000] {
+        let body = format!(r#"{{"{name}": [1{}]}}"#, ",1".repeat(items - 1));
+        let Err(InputError::Invalid(found)) = schema.parse(body.as_bytes()) else { panic!("the body is valid") };
+        let bytes: usize = found.iter().map(|violation| violation.pointer.capacity() + violation.detail.len()).sum();
+        assert!(found.len() >= 2 && bytes < 10_000, "{bytes}");
+    }
 }
 
 fn search() -> Schema {

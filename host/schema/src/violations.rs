@@ -15,7 +15,7 @@ pub const MORE_VIOLATIONS: &str = "Further violations are not listed.";
 const MAX_LOOKUPS: usize = 5;
 
 /// Maximum length of a pointer in an answer. A longer one is cut.
-const MAX_POINTER_BYTES: usize = 1024;
+pub(super) const MAX_POINTER_BYTES: usize = 1024;
 
 /// A wrong part of a value.
 #[derive(Debug)]
@@ -44,6 +44,7 @@ impl Violations {
         if pointer.len() > MAX_POINTER_BYTES {
             pointer.truncate(pointer.floor_char_boundary(MAX_POINTER_BYTES));
             pointer.push('…');
+            pointer.shrink_to_fit();
         }
         self.list.push(Violation { pointer, detail: detail.into() });
     }

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+use contract_rules::limit::PARTS;
+
+use crate::form::Room;
 use crate::reader::{self, Member};
 use crate::request::Refusal;
 use crate::row::{Location, Row};
@@ -58,7 +61,11 @@ impl<'a> GivenFile<'a> {
     #[must_use]
     pub fn read(json: &'a str) -> Option<Self> {
         let (mut file_name, mut content_type, mut content_base64) = (None, None, None);
-        for member in reader::members(json).ok()?.into_iter().filter(|member| member.value != "null") {
+        for member in reader::each_member(json) {
+            let member = member.ok()?;
+            if member.value == "null" {
+                continue;
+            }
             let text = reader::scalar(member.value).filter(|_| member.value.starts_with('"'));
             match member.name.as_ref() {
                 "file_name" => file_name = Some(text?),
@@ -73,11 +80,26 @@ impl<'a> GivenFile<'a> {
 
 /// The parts of a row: the members of a JSON object as fields, then the row's files. Services that
 /// read a form from its beginning need the fields first.
+///
+/// # Errors
+/// If there are more than [`PARTS`], if the fields take more memory than a form may, or if a file is
+/// not one.
 pub(crate) fn parts(row: &Row, given: &[Member<'_>], object: &str) -> Result<Vec<Part>, Refusal> {
     let mut parts = Vec::new();
-    for member in reader::members(object)? {
-        let values = if member.value.starts_with('[') { reader::items(member.value)? } else { vec![member.value] };
-        parts.extend(values.into_iter().map(|value| field(&member.name, value)));
+    let mut room = Room::of(object);
+    let mut add_field = |name: &str, value: &str| {
+        room.take(name.len().saturating_add(value.len()))?;
+        push(&mut parts, field(name, value))
+    };
+    for member in reader::each_member(object) {
+        let member = member?;
+        if member.value.starts_with('[') {
+            for item in reader::each_item(member.value) {
+                add_field(&member.name, item?)?;
+            }
+        } else {
+            add_field(&member.name, member.value)?;
+        }
     }
     for field in row.fields.iter() {
         let Location::File(name) = &field.location else { continue };
@@ -85,14 +107,23 @@ pub(crate) fn parts(row: &Row, given: &[Member<'_>], object: &str) -> Result<Vec
         let Some(value) = value.filter(|value| *value != "null") else { continue };
         let place = format!("/{}", field.name);
         if value.starts_with('[') {
-            for (index, item) in reader::items(value)?.into_iter().enumerate() {
-                parts.push(file(name, item, format!("{place}/{index}"))?);
+            for (index, item) in reader::each_item(value).enumerate() {
+                push(&mut parts, file(name, item?, format!("{place}/{index}"))?)?;
             }
         } else {
-            parts.push(file(name, value, place)?);
+            push(&mut parts, file(name, value, place)?)?;
         }
     }
     Ok(parts)
+}
+
+/// Adds a part, unless there are as many as a body may have.
+fn push(parts: &mut Vec<Part>, part: Part) -> Result<(), Refusal> {
+    if parts.len() == PARTS {
+        return Err(Refusal::input(part.place, format!("Give at most {PARTS} parts.")));
+    }
+    parts.push(part);
+    Ok(())
 }
 
 /// A value as a part: a scalar as text, and an object or a list as JSON (OpenAPI 3, "Encoding
@@ -121,4 +152,66 @@ fn file(name: &str, value: &str, place: String) -> Result<Part, Refusal> {
         content: Content::Base64(file.content_base64.into_owned()),
         place,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::{BodyEncoding, Field, Lists, Method, Payload};
+
+    /// A row with a list of files, and any members in its body.
+    fn row() -> Row {
+        let field = Field {
+            name: "photos".into(),
+            location: Location::File("photo".into()),
+            required: false,
+            integer: false,
+            lists: Lists::AsTheyAre,
+            max_bytes: None,
+            default: None,
+            nullable: false,
+        };
+        Row {
+            method: Method::Post,
+            upstream: "api".into(),
+            path: vec![].into(),
+            fixed_query: "".into(),
+            fields: vec![field].into(),
+            default_query: vec![].into(),
+            headers: vec![].into(),
+            payload: Payload::None,
+            encoding: BodyEncoding::Multipart,
+        }
+    }
+
+    fn made(object: &str, photos: &str) -> Result<Vec<Part>, Refusal> {
+        parts(&row(), &[Member { name: "photos".into(), value: photos }], object)
+    }
+
+    /// A list of as many items.
+    fn list(item: &str, count: usize) -> String {
+        format!("[{}]", vec![item; count].join(","))
+    }
+
+    #[test]
+    fn no_more_parts_are_made_than_a_body_may_have() {
+        let file = r#"{"file_name":"a","content_base64":"AA=="}"#;
+        let tags = |count: usize| format!(r#"{{"tags":{}}}"#, list("0", count));
+        assert_eq!(made(&tags(PARTS), "null").map(|parts| parts.len()), Ok(PARTS));
+        assert_eq!(made(&tags(1), &list(file, PARTS - 1)).map(|parts| parts.len()), Ok(PARTS));
+        let refused = |place: &str| Err(Refusal::input(place, "Give at most 1024 parts."));
+        assert_eq!(made(&tags(1_000_000), "null"), refused(""));
+        assert_eq!(made(&tags(1), &list(file, PARTS)), refused("/photos/1023"));
+        // Files beyond the limit are not read.
+        assert_eq!(made(&tags(PARTS), &list(file, 1).replace(']', ",7]")), refused("/photos/0"));
+    }
+
+    #[test]
+    fn a_long_name_is_not_copied_for_each_item_of_a_long_list() {
+        let name = "K".repeat(1_000_000);
+        let object = format!(r#"{{"{name}":{}}}"#, list("0", 1000));
+        let Err(Refusal::Input { detail, .. }) = made(&object, "null") else { panic!("it is refused") };
+        assert!(detail.contains("Give fewer items"), "{detail}");
+        assert_eq!(made(&format!(r#"{{"{name}":[0,1]}}"#), "null").map(|parts| parts.len()), Ok(2));
+    }
 }

@@ -19,10 +19,13 @@ pub fn push(out: &mut String, text: &str, keep: &[u8]) {
     out.push_str(text.get(plain..).unwrap_or_default());
 }
 
-/// Appends the name of a query parameter, percent-encoded. `$` and `@` are not encoded, because
-/// OData names begin with them.
+/// The characters of a parameter's name that are not encoded: OData names begin with them.
+pub(crate) const KEPT_IN_NAMES: &[u8] = b"$@";
+
+/// Appends the name of a query parameter, percent-encoded except for `$` and `@`, because OData
+/// names begin with them.
 pub fn push_name(out: &mut String, name: &str) {
-    push(out, name, b"$@");
+    push(out, name, KEPT_IN_NAMES);
 }
 
 /// RFC 3986, section 2.3. A table, because every byte of every path is looked up.

@@ -3,41 +3,120 @@
 //! A form has no types and no levels, so that services agree on names such as `card[number]` for a
 //! member of an object, and repeat the name for each item of a list.
 
-use crate::reader::{self, Unexpected};
+use crate::reader;
+use crate::request::Refusal;
+
+/// A form may have this many times the bytes of its object.
+const GROWTH: usize = 4;
+
+/// A form of a small object may have this many times its bytes: a list of digits, each with its name
+/// and the memory of a pair.
+const SMALL_GROWTH: usize = 128;
+
+/// A form that is larger than this is not small.
+const SMALL_BYTES: usize = 2 << 20;
+
+/// The memory that a pair takes in addition to the bytes of its name and its value.
+const PAIR_BYTES: usize = 128;
+
+/// The most memory that the form of an object of this size may take. Each item of a list has the
+/// names of everything around it. Without this limit, a long name and a long list would multiply.
+#[must_use]
+pub fn most_bytes(object: usize) -> usize {
+    object.saturating_mul(SMALL_GROWTH).min(SMALL_BYTES).max(object.saturating_mul(GROWTH))
+}
 
 /// The pairs of an object, from its JSON text.
 ///
 /// # Errors
-/// If the text is not an object.
-pub fn pairs(object: &str) -> Result<Vec<(String, String)>, Unexpected> {
-    let mut pairs = Vec::new();
-    for member in reader::members(object)? {
-        add(&mut pairs, member.name.into_owned(), member.value, false)?;
+/// If the text is not an object, or if its form is larger than [`most_bytes`].
+pub fn pairs(object: &str) -> Result<Vec<(String, String)>, Refusal> {
+    let mut form = Form { pairs: Vec::new(), name: String::new(), room: Room::of(object) };
+    for member in reader::each_member(object) {
+        let member = member?;
+        form.name.clear();
+        form.name.push_str(&member.name);
+        form.add(member.value, false)?;
     }
-    Ok(pairs)
+    Ok(form.pairs)
 }
 
-/// Adds a value. `is_inner` is `true` inside of an object or a list, where the name of a list needs
-/// brackets.
-fn add(pairs: &mut Vec<(String, String)>, name: String, value: &str, is_inner: bool) -> Result<(), Unexpected> {
-    if value.starts_with('{') {
-        for member in reader::members(value)? {
-            add(pairs, format!("{name}[{}]", member.name), member.value, true)?;
-        }
-    } else if value.starts_with('[') {
-        for (index, item) in reader::items(value)?.into_iter().enumerate() {
-            let name = match item.starts_with(['{', '[']) {
-                true => format!("{name}[{index}]"),
-                false if is_inner => format!("{name}[]"),
-                false => name.clone(),
-            };
-            add(pairs, name, item, true)?;
-        }
-    } else {
-        // Null is empty: a form has no other value that means "none".
-        pairs.push((name, reader::scalar(value).unwrap_or_default().into_owned()));
+/// The memory that is left for a form.
+pub(crate) struct Room {
+    most: usize,
+    left: usize,
+}
+
+impl Room {
+    /// The memory for the form of an object.
+    pub(crate) fn of(object: &str) -> Self {
+        let most = most_bytes(object.len());
+        Self { most, left: most }
     }
-    Ok(())
+
+    /// Takes bytes before they are allocated.
+    ///
+    /// # Errors
+    /// If so many are not left.
+    pub(crate) fn take(&mut self, bytes: usize) -> Result<(), Refusal> {
+        let Some(left) = self.left.checked_sub(bytes) else {
+            let detail = format!(
+                "The form of these values takes more than {} bytes, because each item of a list is sent with the whole name \
+                 of the list. Give fewer items, or shorter names.",
+                self.most
+            );
+            return Err(Refusal::input("", detail));
+        };
+        self.left = left;
+        Ok(())
+    }
+}
+
+/// A form that is being made.
+struct Form {
+    pairs: Vec<(String, String)>,
+    /// Name of the value that is added next. It is copied only into a pair.
+    name: String,
+    room: Room,
+}
+
+impl Form {
+    /// Adds a value. `is_inner` is `true` inside of an object or a list, where the name of a list
+    /// needs brackets.
+    fn add(&mut self, value: &str, is_inner: bool) -> Result<(), Refusal> {
+        let outer = self.name.len();
+        if value.starts_with('{') {
+            for member in reader::each_member(value) {
+                let member = member?;
+                self.enter(&member.name);
+                self.add(member.value, true)?;
+                self.name.truncate(outer);
+            }
+        } else if value.starts_with('[') {
+            for (index, item) in reader::each_item(value).enumerate() {
+                let item = item?;
+                match item.starts_with(['{', '[']) {
+                    true => self.enter(&index.to_string()),
+                    false if is_inner => self.enter(""),
+                    false => {}
+                }
+                self.add(item, true)?;
+                self.name.truncate(outer);
+            }
+        } else {
+            self.room.take(PAIR_BYTES.saturating_add(self.name.len()).saturating_add(value.len()))?;
+            // Null is empty: a form has no other value that means "none".
+            self.pairs.push((self.name.clone(), reader::scalar(value).unwrap_or_default().into_owned()));
+        }
+        Ok(())
+    }
+
+    /// Appends the name of a part in brackets.
+    fn enter(&mut self, part: &str) {
+        self.name.push('[');
+        self.name.push_str(part);
+        self.name.push(']');
+    }
 }
 
 #[cfg(test)]
@@ -66,5 +145,44 @@ mod tests {
             assert_eq!(written(object), form, "{object}");
         }
         assert!(pairs("[1]").is_err());
+    }
+
+    /// The memory of the form of an object. `None` if it is refused.
+    fn memory(object: &str) -> Option<usize> {
+        let pairs = pairs(object).ok()?;
+        Some(pairs.iter().map(|(name, value)| PAIR_BYTES + name.len() + value.len()).sum())
+    }
+
+    #[test]
+    fn a_long_name_and_a_long_list_do_not_multiply() {
+        let (name, items) = ("K".repeat(50_000), "0,".repeat(25_000));
+        for object in [
+            format!(r#"{{"{name}":[{items}0]}}"#),
+            format!(r#"{{"metadata":{{"{name}":[{items}0]}}}}"#),
+            format!(r#"{{"{name}":[{}{{"a":0}}]}}"#, r#"{"a":0},"#.repeat(25_000)),
+        ] {
+            let Err(Refusal::Input { pointer, detail }) = pairs(&object) else { panic!("{object:.80}") };
+            assert_eq!(pointer, "");
+            assert!(detail.contains(&format!("more than {} bytes", most_bytes(object.len()))), "{detail}");
+        }
+        // Names of parts that are not sent are not copied.
+        let object = format!(r#"{{"{name}":[{}{{}}]}}"#, "{},".repeat(25_000));
+        assert_eq!(memory(&object), Some(0));
+    }
+
+    #[test]
+    fn usual_lists_and_large_values_have_room() {
+        let ids = (0..10_000).map(|id| format!("\"{id}\"")).collect::<Vec<_>>().join(",");
+        let values = (0..20_000).map(|id| format!("\"key{id}\":\"{}\"", "v".repeat(60))).collect::<Vec<_>>().join(",");
+        for object in [
+            r#"{"a":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}"#.to_owned(),
+            r#"{"payment_method_options":{"allowed":[0,0,0,0,0,0,0,0,0,0,0]}}"#.to_owned(),
+            format!(r#"{{"ids":[{ids}]}}"#),
+            format!(r#"{{"metadata":{{{values}}}}}"#),
+            format!(r#"{{"text":"{}"}}"#, "x".repeat(5_000_000)),
+        ] {
+            let memory = memory(&object).unwrap_or(usize::MAX);
+            assert!(memory <= most_bytes(object.len()), "{object:.80}");
+        }
     }
 }

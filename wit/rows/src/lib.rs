@@ -14,6 +14,7 @@
 //! - `template`: texts with names in braces.
 //! - `check`: the rules of a declaration, which are all rules of what is sent.
 //! - `request`: the request of a row for an input.
+//! - `path`: the path and the query of a request.
 //! - `body`: bodies, and forms with files.
 //! - `encoding`: percent-encoding.
 //! - `form`: forms.
@@ -24,6 +25,7 @@ mod check;
 mod declaration;
 pub mod encoding;
 pub mod form;
+mod path;
 pub mod reader;
 mod request;
 mod row;

@@ -5,8 +5,12 @@
 //! only what it needs to find the end of a value. An operation that only forwards parses only its
 //! input, so a full parser would be most of its code.
 
+mod parts;
+
 use std::borrow::Cow;
 use std::fmt;
+
+pub use parts::{Items, Members, each_item, each_member};
 
 /// A member of an object: its name, and its value as JSON text.
 pub struct Member<'a> {
@@ -37,8 +41,11 @@ impl std::error::Error for Unexpected {}
 /// # Errors
 /// If the text is not an object.
 pub fn members(json: &str) -> Result<Vec<Member<'_>>, Unexpected> {
-    let mut reader = Reader { json, at: 0 };
-    reader.members().ok_or_else(|| reader.unexpected("an object"))
+    let mut members = Vec::with_capacity(8);
+    for member in each_member(json) {
+        members.push(member?);
+    }
+    Ok(members)
 }
 
 /// The items of an array, each as JSON text.
@@ -46,8 +53,11 @@ pub fn members(json: &str) -> Result<Vec<Member<'_>>, Unexpected> {
 /// # Errors
 /// If the text is not an array.
 pub fn items(json: &str) -> Result<Vec<&str>, Unexpected> {
-    let mut reader = Reader { json, at: 0 };
-    reader.items().ok_or_else(|| reader.unexpected("a list"))
+    let mut items = Vec::with_capacity(8);
+    for item in each_item(json) {
+        items.push(item?);
+    }
+    Ok(items)
 }
 
 /// The text of a string without quotes and escapes, or the text of a number or boolean. `None` for
@@ -154,43 +164,6 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn members(&mut self) -> Option<Vec<Member<'a>>> {
-        let mut members = Vec::with_capacity(8);
-        self.expect(b'{')?;
-        if self.skip_blanks()? == b'}' {
-            return Some(members);
-        }
-        loop {
-            self.skip_blanks()?;
-            let name = unquoted(self.value()?)?;
-            self.expect(b':')?;
-            self.skip_blanks()?;
-            members.push(Member { name, value: self.value()? });
-            match self.skip_blanks()? {
-                b',' => self.at += 1,
-                b'}' => return Some(members),
-                _ => return None,
-            }
-        }
-    }
-
-    fn items(&mut self) -> Option<Vec<&'a str>> {
-        let mut items = Vec::with_capacity(8);
-        self.expect(b'[')?;
-        if self.skip_blanks()? == b']' {
-            return Some(items);
-        }
-        loop {
-            self.skip_blanks()?;
-            items.push(self.value()?);
-            match self.skip_blanks()? {
-                b',' => self.at += 1,
-                b']' => return Some(items),
-                _ => return None,
-            }
-        }
-    }
-
     fn peek(&self) -> Option<u8> {
         self.json.as_bytes().get(self.at).copied()
     }
@@ -310,95 +283,4 @@ fn unicode(text: &str) -> Option<(char, &str)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{compact, integer, items, members, push_quoted, scalar};
-
-    fn taken_apart(json: &str) -> Vec<(String, String)> {
-        let members = members(json).expect("an object");
-        members.into_iter().map(|member| (member.name.into_owned(), member.value.to_owned())).collect()
-    }
-
-    #[test]
-    fn members_keep_their_order_and_the_text_of_their_values() {
-        let found = taken_apart(r#" { "a" : 1.0 , "b":{"c":[1,"}",{"d":"\""}]} ,"a":null,"":[] } "#);
-        let expected = [("a", "1.0"), ("b", r#"{"c":[1,"}",{"d":"\""}]}"#), ("a", "null"), ("", "[]")];
-        assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        assert_eq!(taken_apart("{}"), []);
-    }
-
-    #[test]
-    fn items_are_slices() {
-        assert_eq!(items(r#"[1, "a,b" ,[2,3],{"x":"]"}]"#).expect("a list"), ["1", "\"a,b\"", "[2,3]", r#"{"x":"]"}"#]);
-        assert!(items("[ ]").expect("a list").is_empty());
-    }
-
-    #[test]
-    fn broken_text_is_an_error_and_not_a_panic() {
-        for json in [
-            "",
-            "{",
-            "{\"a\"",
-            "{\"a\":",
-            "{\"a\":1",
-            "{\"a\":1,",
-            "{\"a\\",
-            "[1}",
-            "{a:1}",
-            "{\"a\":}}",
-            "1",
-            "\"",
-            "{\"ü\\",
-        ] {
-            assert!(members(json).is_err(), "{json}");
-        }
-        assert!(items("[1").is_err());
-        assert!(items("{}").is_err());
-    }
-
-    #[test]
-    fn strings_read_as_a_full_parser_reads_them() {
-        for json in [r#""plain""#, r#""""#, r#""a\"b\\c\/d\b\f\n\r\t""#, r#""\u00fc\ud83d\ude00ü""#, r#""\u0000x""#] {
-            let expected: String = serde_json::from_str(json).expect("JSON");
-            assert_eq!(scalar(json).expect("a string"), expected);
-            let mut quoted = String::new();
-            push_quoted(&mut quoted, &expected);
-            assert_eq!(serde_json::from_str::<String>(&quoted).expect("JSON"), expected);
-        }
-        assert_eq!(scalar(r#""\ud800x""#).expect("a string"), "\u{FFFD}x");
-    }
-
-    #[test]
-    fn compact_text_is_that_of_a_full_writer() {
-        for json in [
-            "{ \"a\" : [ 1.0 ,\n\t\"x  y\" ] , \"\\u00fc\":{}\r}",
-            r#"{"a":"\u00fc\ud83d\ude00 \/ \u0022 \\ \n\t\r\b\f\u0001"}"#,
-            "[true ,null, -1, \"\"]",
-            "  12  ",
-        ] {
-            let value: serde_json::Value = serde_json::from_str(json).expect("JSON");
-            assert_eq!(compact(json), value.to_string());
-        }
-        assert_eq!(compact("{\"a\": \"b"), "{\"a\":");
-    }
-
-    #[test]
-    fn only_scalars_have_a_text() {
-        assert_eq!(scalar("12.50").as_deref(), Some("12.50"));
-        assert_eq!(scalar("true").as_deref(), Some("true"));
-        for json in ["null", "[]", "{}", ""] {
-            assert!(scalar(json).is_none(), "{json}");
-        }
-    }
-
-    #[test]
-    fn integers_are_written_in_plain_digits() {
-        for (text, expected) in
-            [("7", "7"), ("-1.0", "-1"), ("1e2", "100"), ("12.50E+1", "125"), ("100.00", "100"), ("0.0", "0")]
-        {
-            assert_eq!(integer(text).as_deref(), Some(expected), "{text}");
-        }
-        for text in ["1.5", "1e-1", "1e30", "1e999999999999"] {
-            assert!(integer(text).is_none(), "{text}");
-        }
-    }
-}
+mod tests;

@@ -1,14 +1,19 @@
 //! The request of a row for an input. It reads the input once, borrows from it where possible, and
 //! builds the path in one string.
+//!
+//! A request takes a few times the memory of its input. A part that the input could multiply has a
+//! limit, which is checked while the part is made.
 
 use std::borrow::Cow;
 
+use contract_rules::limit::HEADERS;
 use contract_rules::path::has_dot_segment;
 
 use crate::body::{self, Body};
+use crate::form;
+use crate::path::{Query, push_path_value};
 use crate::reader::{self, Member};
-use crate::row::{BodyEncoding, Encoding, Field, Header, Lists, Location, Method, Payload, Piece, Row, Text, Trigger};
-use crate::{encoding, form};
+use crate::row::{BodyEncoding, Field, Header, Lists, Location, Method, Payload, Piece, Row, Text};
 
 /// The sentence for a caller whose value has the dots of a path that leads elsewhere.
 pub const DOT_SEGMENT: &str =
@@ -55,6 +60,14 @@ impl Refusal {
     pub(crate) fn input(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::Input { pointer: pointer.into(), detail: detail.into() }
     }
+
+    /// The same refusal for a value that is inside of another one.
+    fn inside(self, place: &str) -> Self {
+        match self {
+            Self::Input { pointer, detail } => Self::Input { pointer: format!("{place}{pointer}"), detail },
+            Self::Setting(why) => Self::Setting(why),
+        }
+    }
 }
 
 impl From<reader::Unexpected> for Refusal {
@@ -67,14 +80,22 @@ impl Row {
     /// The request for an input, which is JSON text that the schema of the operation has accepted.
     ///
     /// # Errors
-    /// If a value cannot be where the row puts it, or a setting has no value.
+    /// If a value cannot be where the row puts it, if the request is too large, or if a setting has no
+    /// value.
     pub fn request(&self, input: &str, settings: &dyn Settings) -> Result<Request<'_>, Refusal> {
-        let members = reader::members(input)?;
+        let mut members = Vec::with_capacity(8);
+        for member in reader::each_member(input) {
+            let member = member?;
+            // An input may have any number of members that the row does not send.
+            if self.fields.iter().any(|field| member.name == field.name) {
+                members.push(member);
+            }
+        }
         let values = Values { row: self, members: &members, settings };
         values.check()?;
         let mut path = String::with_capacity(128 + input.len().min(4096));
         values.path(&mut path)?;
-        let mut query = Query { separator: '?', watched: Vec::new(), path };
+        let mut query = Query::after(path);
         values.query(&mut query)?;
         let headers = values.headers(&query)?;
         let body = values.body()?;
@@ -101,15 +122,6 @@ struct Values<'r, 'a> {
     row: &'r Row,
     members: &'a [Member<'a>],
     settings: &'a dyn Settings,
-}
-
-/// The path, and the part of the query that is already written.
-struct Query<'a> {
-    separator: char,
-    /// Names of the parameters that the caller gave, and their values as JSON text. Filled only if
-    /// the row has headers or defaults that depend on them.
-    watched: Vec<(Cow<'a, str>, &'a str)>,
-    path: String,
 }
 
 impl<'r: 'a, 'a> Values<'r, 'a> {
@@ -188,7 +200,8 @@ impl<'r: 'a, 'a> Values<'r, 'a> {
                     }
                 }
                 Location::QueryEntries => {
-                    for entry in reader::members(value)? {
+                    for entry in reader::each_member(value) {
+                        let entry = entry?;
                         if entry.value != "null" {
                             query.parameter(&entry.name, entry.value, field)?;
                             if watches {
@@ -220,7 +233,12 @@ impl<'r: 'a, 'a> Values<'r, 'a> {
             match &field.location {
                 Location::Header(name) => headers.push((name.clone().into_owned(), header_value(field, value)?)),
                 Location::HeaderEntries => {
-                    for entry in reader::members(value)? {
+                    for entry in reader::each_member(value) {
+                        // The gateway refuses one more than a request may have.
+                        if headers.len() > HEADERS {
+                            break;
+                        }
+                        let entry = entry?;
                         if entry.value != "null" {
                             headers.push((entry.name.into_owned(), header_value(field, entry.value)?));
                         }
@@ -233,18 +251,18 @@ impl<'r: 'a, 'a> Values<'r, 'a> {
     }
 
     fn body(&self) -> Result<Option<Body>, Refusal> {
-        let json = match &self.row.payload {
+        let (place, json) = match &self.row.payload {
             Payload::None => return Ok(None),
             Payload::Whole(index) => {
                 let Some(field) = self.row.fields.get(*index) else { return Ok(None) };
                 let Some(value) = self.get(field) else { return Ok(None) };
-                as_sent(field, value).into_owned()
+                (format!("/{}", field.name), as_sent(field, value))
             }
-            Payload::Members { fixed, fields } => self.members(fixed, fields)?,
+            Payload::Members { fixed, fields } => (String::new(), Cow::Owned(self.members(fixed, fields)?)),
         };
         Ok(Some(match self.row.encoding {
-            BodyEncoding::Json => Body::Json(json),
-            BodyEncoding::Form => Body::Form(form::pairs(&json)?),
+            BodyEncoding::Json => Body::Json(json.into_owned()),
+            BodyEncoding::Form => Body::Form(form::pairs(&json).map_err(|refusal| refusal.inside(&place))?),
             BodyEncoding::Multipart => Body::Parts(body::parts(self.row, self.members, &json)?),
         }))
     }
@@ -275,11 +293,14 @@ impl<'r: 'a, 'a> Values<'r, 'a> {
             member_name(&mut json, name);
             match &field.lists {
                 Lists::Joined(separator) if value.starts_with('[') => {
-                    let items: Vec<String> = reader::items(value)?
-                        .into_iter()
-                        .map(|item| text(field, item).map(Cow::into_owned))
-                        .collect::<Result<_, _>>()?;
-                    reader::push_quoted(&mut json, &items.join(separator));
+                    let mut joined = String::new();
+                    for (index, item) in reader::each_item(value).enumerate() {
+                        if index > 0 {
+                            joined.push_str(separator);
+                        }
+                        joined.push_str(&text(field, item?)?);
+                    }
+                    reader::push_quoted(&mut json, &joined);
                 }
                 // The caller may write an integer as `1.0`. In JSON this is the number 1, but in a form it is
                 // another text.
@@ -303,77 +324,8 @@ fn member_name(json: &mut String, name: &str) {
     json.push(':');
 }
 
-impl Query<'_> {
-    fn raw(&mut self, parameters: &str) {
-        self.path.push(self.separator);
-        self.path.push_str(parameters);
-        self.separator = '&';
-    }
-
-    fn name(&mut self, name: &str) {
-        self.path.push(self.separator);
-        encoding::push_name(&mut self.path, name);
-        self.path.push('=');
-        self.separator = '&';
-    }
-
-    fn parameter(&mut self, name: &str, value: &str, field: &Field) -> Result<(), Refusal> {
-        if !value.starts_with('[') {
-            self.name(name);
-            encoding::push(&mut self.path, &text(field, value)?, b"");
-            return Ok(());
-        }
-        let items = reader::items(value)?;
-        if let (Lists::Joined(separator), [_, ..]) = (&field.lists, items.as_slice()) {
-            self.name(name);
-            return push_joined(&mut self.path, field, &items, separator);
-        }
-        for item in items {
-            self.name(name);
-            encoding::push(&mut self.path, &text(field, item)?, b"");
-        }
-        Ok(())
-    }
-
-    fn has_any(&self, names: &[Text]) -> bool {
-        self.watched.iter().any(|(name, _)| names.contains(name))
-    }
-
-    fn has(&self, trigger: &Trigger) -> bool {
-        let counts = |value| trigger.unless.is_none() || reader::scalar(value).as_deref() != trigger.unless.as_deref();
-        self.watched.iter().any(|(name, value)| *name == trigger.parameter && counts(value))
-    }
-}
-
-fn push_path_value(path: &mut String, field: &Field, value: &str) -> Result<(), Refusal> {
-    if let (Lists::Joined(separator), true) = (&field.lists, value.starts_with('[')) {
-        return push_joined(path, field, &reader::items(value)?, separator);
-    }
-    let text = text(field, value)?;
-    match &field.location {
-        Location::Path(Encoding::Path) => {
-            let text = if path.ends_with('/') { text.strip_prefix('/').unwrap_or(&text) } else { &text };
-            encoding::push(path, text, b"/");
-        }
-        Location::Path(Encoding::ODataString) => encoding::push(path, &text.replace('\'', "''"), b"'"),
-        _ => encoding::push(path, &text, b""),
-    }
-    Ok(())
-}
-
-/// Commas between items are not encoded. Commas inside an item are percent-encoded.
-fn push_joined(path: &mut String, field: &Field, items: &[&str], separator: &str) -> Result<(), Refusal> {
-    for (index, item) in items.iter().enumerate() {
-        if index > 0 {
-            encoding::push(path, separator, b",");
-        }
-        encoding::push(path, &text(field, item)?, b"");
-    }
-    Ok(())
-}
-
 /// A scalar as text: a string without its quotes, any other scalar as the caller wrote it.
-fn text<'a>(field: &Field, value: &'a str) -> Result<Cow<'a, str>, Refusal> {
+pub(crate) fn text<'a>(field: &Field, value: &'a str) -> Result<Cow<'a, str>, Refusal> {
     match reader::scalar(value) {
         Some(text) if field.integer => {
             Ok(reader::integer(&text).map_or_else(|| text.clone(), |digits| Cow::Owned(digits.into_owned())))

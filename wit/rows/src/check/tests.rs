@@ -154,6 +154,14 @@ fn the_type_of_a_field_fits_its_place() {
         );
     }
     only(
+        |row| {
+            row.path = "/{id}/{object}".to_owned();
+            row.fields.push(field("object", Location::Path(Encoding::Segment)));
+        },
+        "field `object`: an object is not a part of a path, a parameter or a header; `entries` make one of each of its \
+         members",
+    );
+    only(
         |row| row.fields.push(field("other", Location::QueryEntries)),
         "field `other`: an object has the names of parameters",
     );
