@@ -19,7 +19,7 @@ const MAX_ECHO: usize = 4 << 10;
 
 /// The answer to a handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum HandshakeAnswer {
     /// A text, which no browser may take for anything else.
     Text(String),
     /// A JSON object.
@@ -34,11 +34,11 @@ pub fn answer_before_verification(
     notification: &Notification<'_>,
     secrets: &[SecretString],
     waiting: bool,
-) -> Option<Answer> {
+) -> Option<HandshakeAnswer> {
     inbox.handshakes.iter().find_map(|handshake| match handshake {
         Handshake::EchoQuery(parameter) => {
             let value = notification.parameter(parameter).filter(|_| waiting)?;
-            (1..=MAX_ECHO).contains(&value.len()).then(|| Answer::Text(value.into_owned()))
+            (1..=MAX_ECHO).contains(&value.len()).then(|| HandshakeAnswer::Text(value.into_owned()))
         }
         Handshake::HmacQuery(signed) => signature(signed, notification, secrets),
         Handshake::EchoMember(_) => None,
@@ -50,7 +50,7 @@ pub fn answer_after_verification(
     inbox: &Inbox,
     notification: &Notification<'_>,
     _verified: &Verified,
-) -> Option<Answer> {
+) -> Option<HandshakeAnswer> {
     let mut echoes = inbox.handshakes.iter().filter_map(|handshake| match handshake {
         Handshake::EchoMember(echo) => Some(echo),
         Handshake::EchoQuery(_) | Handshake::HmacQuery(_) => None,
@@ -61,13 +61,17 @@ pub fn answer_after_verification(
         if text_at(document.text(), pointer)? != *text {
             return None;
         }
-        text_at(document.text(), member).filter(|value| value.len() <= MAX_ECHO).map(Answer::Text)
+        text_at(document.text(), member).filter(|value| value.len() <= MAX_ECHO).map(HandshakeAnswer::Text)
     })
 }
 
 /// The HMAC of a query parameter. It is made with the secret that notifications are signed with, so
 /// the text must not be able to be the body of one: a JSON object has braces.
-fn signature(declared: &HmacQuery, notification: &Notification<'_>, secrets: &[SecretString]) -> Option<Answer> {
+fn signature(
+    declared: &HmacQuery,
+    notification: &Notification<'_>,
+    secrets: &[SecretString],
+) -> Option<HandshakeAnswer> {
     let HmacQuery { parameter, hash, secret, encoding, member, prefix } = declared;
     let value = notification.parameter(parameter)?;
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"_+/=-".contains(&byte);
@@ -77,5 +81,5 @@ fn signature(declared: &HmacQuery, notification: &Notification<'_>, secrets: &[S
     let key = secrets.iter().rev().find_map(|one| hmac_key(one, *secret, *hash))?;
     let tag = hmac::sign(&key, value.as_bytes());
     let text = format!("{prefix}{}", encoded(tag.as_ref(), *encoding));
-    Some(Answer::Json(json!({ member: text }).to_string()))
+    Some(HandshakeAnswer::Json(json!({ member: text }).to_string()))
 }

@@ -45,6 +45,9 @@ pub struct Item {
     /// The values that name the account, in the order of the declaration. `None` if one is absent,
     /// so that the notification is for no account.
     pub accounts: Option<Vec<String>>,
+    /// The same values, each also from its other places. Those that are absent are `None`. A
+    /// notification about the subscription is about all accounts that have the others.
+    pub named: Vec<Option<String>>,
 }
 
 /// The meaning of a kind.
@@ -108,12 +111,14 @@ impl Item {
             None if inbox.ignored.iter().any(|name| is_kind(name, &kind)) => Meaning::Ignored,
             None => Meaning::Event,
         };
+        let keys = account_keys(inbox);
         Ok(Self {
             key,
             kind,
             meaning,
             time: inbox.time.as_ref().and_then(at).and_then(|text| time::parse(&text)),
-            accounts: inbox.accounts.iter().map(|account| at(&account.place)).collect(),
+            accounts: keys.iter().map(|(_, places)| at(places.first().copied()?)).collect(),
+            named: keys.iter().map(|(_, places)| places.iter().copied().find_map(at)).collect(),
             data: source.document.at(&place, &inbox.data),
             source: Arc::clone(source),
             place,
@@ -153,6 +158,19 @@ impl Source {
             }
         }
     }
+}
+
+/// The values that name an account: the pointer to each in the account, and its places in a
+/// notification. Several keys with the same pointer are one value.
+pub fn account_keys(inbox: &Inbox) -> Vec<(&str, Vec<&Place>)> {
+    let mut keys: Vec<(&str, Vec<&Place>)> = Vec::with_capacity(inbox.accounts.len());
+    for key in &inbox.accounts {
+        match keys.iter_mut().find(|(pointer, _)| *pointer == key.account) {
+            Some((_, places)) => places.push(&key.place),
+            None => keys.push((key.account.as_str(), vec![&key.place])),
+        }
+    }
+    keys
 }
 
 /// The SHA-256 of the parts of an id. `None` if all are absent: two notifications without an id

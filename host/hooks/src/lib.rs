@@ -30,8 +30,8 @@ pub use jwt::KeySet;
 
 pub use self::conditions::{Subject, conditions_hold, kind_is};
 pub use self::document::NotUnderstood;
-pub use self::handshake::{Answer, answer_after_verification, answer_before_verification};
-pub use self::items::{Item, Items, Meaning, items};
+pub use self::handshake::{HandshakeAnswer, answer_after_verification, answer_before_verification};
+pub use self::items::{Item, Items, Meaning, account_keys, items};
 pub use self::limits::{Limits, Place};
 pub use self::notification::Notification;
 pub use self::rejection::Rejection;

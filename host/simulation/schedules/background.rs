@@ -175,7 +175,7 @@ impl Site {
         let body: Value = serde_json::from_slice(body).unwrap();
         let (job, status) = (body["job_id"].as_str().unwrap(), body["status"].as_str().unwrap());
         self.world.log(format_args!("{} tells that {job} has {status}", process.name()));
-        if webhook_id != NewDelivery::id_of_job(job, RECEIVER) {
+        if webhook_id != NewDelivery::id_of(job, RECEIVER) {
             self.world.violated(format_args!("{job} is told under the id {webhook_id}"));
         }
         if let Some(seen) = self.jobs.lock().get_mut(job) {

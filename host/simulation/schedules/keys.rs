@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use hyper::header::HeaderValue;
 use parking_lot::Mutex;
-use secrecy::ExposeSecret;
 use tokio::time::sleep;
 
 use super::gateways;
@@ -19,6 +18,7 @@ use super::world::{Process, Way, World};
 use auth::{AuthError, Authenticator, Scope, make_key};
 use clock::SimulatedClock;
 use clock::random::Random;
+use egress::bearer_header;
 use store::{KeyId, Store};
 
 /// Time in which a gateway notices a change: it looks once a second, and a look takes a while.
@@ -136,7 +136,7 @@ impl Site {
             .collect();
         if made.is_empty() || random.permille(500) {
             let (stored, token) = make_key("simulated", "acme", None, [Scope::Operate].into_iter().collect()).unwrap();
-            let authorization = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret())).unwrap();
+            let authorization = bearer_header(&token).unwrap();
             let key = Key { id: stored.id.clone(), authorization, state: State::Made };
             // If the answer is lost, no caller gets the key.
             if store.keys().create(stored).await.is_ok() {

@@ -15,7 +15,7 @@ use super::notifier::Push;
 use super::provider::{lost, respond};
 use super::world::Process;
 use egress::{Body, Egress, EgressError, Request, Response, Target, Transport, Upstream};
-use hooks::{Answer, Context, Notification, answer_before_verification, items, verify};
+use hooks::{Context, HandshakeAnswer, Notification, answer_before_verification, items, verify};
 use triggers::Triggers;
 use triggers::simulated::CONNECTOR;
 
@@ -33,7 +33,7 @@ pub(super) async fn receive(triggers: &Triggers, push: &Push) -> (u16, String) {
     let Push { method, query, headers, body, .. } = push;
     let notification = Notification { method, headers, query, body: body.as_bytes() };
     let echo = answer_before_verification(&at.inbox, &notification, &at.secrets, at.is_waiting);
-    if let Some(Answer::Text(text) | Answer::Json(text)) = echo {
+    if let Some(HandshakeAnswer::Text(text) | HandshakeAnswer::Json(text)) = echo {
         return (200, text);
     }
     let keys = BTreeMap::new();

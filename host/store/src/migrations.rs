@@ -63,6 +63,9 @@ pub(crate) static TABLES: Tables = tables! {
     "0035_backlog",
     "0036_links_of_people",
     "0037_failed_calls",
+    "0038_inbox_rejections",
+    "0039_addresses_of_subscriptions",
+    "0040_unasked_services",
 };
 
 #[cfg(test)]
@@ -84,6 +87,22 @@ mod tests {
         connection.execute_batch(&after.concat()).unwrap();
         let kept = "SELECT count(*) FROM connector_storage WHERE id IS NULL AND data_key IS NULL AND value <= x'02'";
         assert_eq!(connection.query_row(kept, [], |row| row.get(0)), Ok(2));
+    }
+
+    #[test]
+    fn requests_that_were_rejected_before_the_upgrade_are_counted_at_their_inbox() {
+        let connection = Connection::open_in_memory().unwrap();
+        let (before, after) = TABLES.sqlite.split_at(37);
+        connection.execute_batch(&before.concat()).unwrap();
+        let rows = "INSERT INTO inboxes (id, connector, inbox, tenant, address, created_at) VALUES ('inb_1', 'chat', 'events', '', 'a', 0);
+             INSERT INTO hook_requests (at, gateway, address, connector, outcome, events, ms, bytes, remote) VALUES
+                 (600000, '', 'inb_1', 'chat', 'rejected', 0, 0, 0, ''), (1199999, '', 'inb_1', 'chat', 'rejected', 0, 0, 0, ''),
+                 (600000, '', 'inb_1', 'chat', 'stored', 0, 0, 0, ''), (600000, '', '', '', 'rejected', 0, 0, 0, '')";
+        connection.execute_batch(rows).unwrap();
+        connection.execute_batch(&after.concat()).unwrap();
+        let counted = "SELECT count(*) FROM inbox_rejections WHERE inbox = 'inb_1' AND period = 1 AND requests = 2";
+        assert_eq!(connection.query_row(counted, [], |row| row.get(0)), Ok(1));
+        assert_eq!(connection.query_row("SELECT count(*) FROM inbox_rejections", [], |row| row.get(0)), Ok(1));
     }
 
     async fn the_health_check_writes_again_on_the_tables_of_the_gateway(site: Site) {

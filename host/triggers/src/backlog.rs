@@ -1,10 +1,10 @@
-//! Events for which a tenant has no room: their webhooks wait, or they are dropped and their
-//! receivers learn of the gap.
+//! Events whose webhooks wait, because their tenant has no room for them or their trigger was
+//! paused, and events that are dropped, so that their receivers learn of the gap.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{TriggerError, Triggers};
 use clock::timestamp::Timestamp;
@@ -15,12 +15,12 @@ const TRIGGERS: u32 = 16;
 /// Events of a trigger that one turn sends.
 const EVENTS: u32 = 100;
 
-/// One gap stands for all events that were dropped in this time.
+/// One gap stands for all events that were lost in this time.
 const GAP: Duration = Duration::from_secs(3600);
 
 impl Triggers {
     /// Stores webhooks of events that have waited until their tenant had fewer webhooks that are not
-    /// delivered.
+    /// delivered, or until their trigger continued after a pause.
     ///
     /// # Errors
     /// If the store or the vault fails. What is left is done in the next turn.
@@ -31,6 +31,10 @@ impl Triggers {
         for trigger in store.events().triggers_with_backlog(max_pending, TRIGGERS).await? {
             let definition = self.definition(&trigger).await?;
             let waiting = self.waiting(&trigger, &definition, limit).await?;
+            if waiting.len() >= limit as usize {
+                // There may be more, as after a long pause.
+                self.wake();
+            }
             store.events().queue_backlog(self.vault().await?, &trigger, waiting).await?;
             self.parts.webhooks.wake();
         }
@@ -47,16 +51,12 @@ impl Triggers {
         for trigger in dropped {
             *counts.entry(trigger).or_default() += 1;
         }
-        let since = clock::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let hour = u32::try_from(since.as_secs() / GAP.as_secs()).unwrap_or(u32::MAX);
-        let from = SystemTime::UNIX_EPOCH + GAP * hour;
-        let data = json!({ "from": Timestamp::from(from), "to": Timestamp::from(from + GAP) });
+        let (gap, data) = gap_at(clock::now());
         let mut events = Vec::with_capacity(counts.len());
         for (id, number) in counts {
             let Some(trigger) = self.parts.store.triggers().get(id).await? else { continue };
             let definition = self.definition(&trigger).await?;
-            let id = format!("full {hour}");
-            events.push(self.control_event(&trigger, &definition, "trigger.gap", &id, &data).await?);
+            events.push(self.control_event(&trigger, &definition, "trigger.gap", &gap, &data).await?);
             self.count_events(&trigger.connector, "dropped", number);
         }
         if !events.is_empty() {
@@ -64,4 +64,12 @@ impl Triggers {
         }
         Ok(())
     }
+}
+
+/// The gap that stands for all events that are lost in the hour of a time: its id and its data.
+pub(super) fn gap_at(time: SystemTime) -> (String, Value) {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let hour = u32::try_from(since.as_secs() / GAP.as_secs()).unwrap_or(u32::MAX);
+    let from = SystemTime::UNIX_EPOCH + GAP * hour;
+    (format!("full {hour}"), json!({ "from": Timestamp::from(from), "to": Timestamp::from(from + GAP) }))
 }

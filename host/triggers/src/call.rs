@@ -176,7 +176,9 @@ impl Triggers {
         let failed = |detail: String| Failed { class: Class::Transient, detail };
         let body = serde_json::to_vec(input).map_err(|error| failed(error.to_string()))?;
         let answer = self.answer(run, operation, &body, hook, gives_way).await?;
+        // A text that is cut in the middle of a character must not keep all events from being read.
         serde_json::from_str(answer.get())
+            .or_else(|_| serde_json::from_str(&json_text::repaired(answer.get())))
             .map_err(|error| failed(format!("`{operation}` did not answer as the contract says: {error}.")))
     }
 

@@ -3,8 +3,8 @@
 use std::time::SystemTime;
 
 use serde::Serialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::definition::Definition;
 use super::{TriggerError, Triggers};
@@ -71,11 +71,19 @@ struct About<'a> {
     sequence: u64,
 }
 
+/// The deepest nesting of lists and objects in the data of an event. It is in bodies and pages, and
+/// parsers read little more.
+const MAX_DEPTH: usize = 100;
+
 /// The end of a body with the number 0.
 const END: &str = "0}}";
 
 impl Triggers {
     /// The event of a trigger. `None` if its filters drop it.
+    ///
+    /// All data of events comes through here, so the webhook, the pages and the repetition of an event
+    /// have data that each parser reads. Data that cannot be made so is told as a `trigger.gap`: an
+    /// error would keep other triggers and later events from theirs.
     ///
     /// # Errors
     /// If the data is not JSON, or the vault fails.
@@ -85,14 +93,20 @@ impl Triggers {
         definition: &Definition,
         occurrence: &Occurrence<'_>,
     ) -> Result<Option<NewEvent>, TriggerError> {
+        let Some(data) = json_text::readable(occurrence.data, MAX_DEPTH) else {
+            self.count_events(&trigger.connector, "gap", 1);
+            let at = Timestamp::from(occurrence.time.unwrap_or_else(clock::now));
+            let gap = json!({ "from": at, "to": at });
+            return self.control_event(trigger, definition, "trigger.gap", occurrence.id, &gap).await.map(Some);
+        };
         if !definition.filters.is_empty() {
-            let data: Value = serde_json::from_str(occurrence.data)?;
+            let data: Value = serde_json::from_str(&data)?;
             if !definition.admits(&data) {
                 self.count_events(&trigger.connector, "filtered", 1);
                 return Ok(None);
             }
         }
-        let data = definition.shape(occurrence.data)?;
+        let data = definition.shape(&data)?;
         let kind = format!("{}.{}", trigger.connector, trigger.kind);
         self.new_event(trigger, definition, &kind, occurrence, &data).await.map(Some)
     }

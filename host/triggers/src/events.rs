@@ -5,16 +5,15 @@ use std::time::{Duration, SystemTime};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::definition::Definition;
 use super::deliver::{Occurrence, Origin, is_told};
 use super::record::{EventRecord, EventsRecord};
-use super::types::TypeOf;
-use super::{EventsQuery, Of, Replay, TriggerError, Triggers};
-use store::{EventWebhooks, StoredEvent, Trigger};
+use super::types::{INTEGRATION_EXAMPLE, TypeOf};
+use super::{EventsQuery, GATEWAY, Of, Replay, TriggerError, Triggers};
+use store::{EventWebhooks, KeptEvents, StoredEvent, Trigger};
 
 /// Events that one request sends once more.
 const MAX_REPLAYED: u32 = 1_000;
@@ -37,12 +36,13 @@ impl Triggers {
             None => 0,
         };
         let end = Instant::now() + wait;
-        let (stored, truncated) = loop {
+        let KeptEvents { events: stored, are_older_gone, last } = loop {
             let stored_here = self.stored.notified();
             tokio::pin!(stored_here);
             stored_here.as_mut().enable();
             let found = self.parts.store.events().of(id, after, limit).await?;
-            if !found.0.is_empty() || found.1 || Instant::now() >= end || self.stopping.is_cancelled() {
+            if !found.events.is_empty() || found.are_older_gone || Instant::now() >= end || self.stopping.is_cancelled()
+            {
                 break found;
             }
             let look = end.min(Instant::now() + LOOK);
@@ -53,10 +53,10 @@ impl Triggers {
             }
         };
         // Without a cursor, the oldest there is was asked for.
-        let truncated = truncated && cursor.is_some();
+        let truncated = are_older_gone && cursor.is_some();
         let last = match stored.last() {
             Some(event) => event.sequence,
-            None if truncated => self.parts.store.events().last_sequence(id).await?.max(after),
+            None if truncated => last.max(after),
             None => after,
         };
         let mut events = Vec::with_capacity(stored.len());
@@ -90,7 +90,11 @@ impl Triggers {
     pub async fn test(&self, of: Of<'_>, id: &str) -> Result<Option<String>, TriggerError> {
         let Some(trigger) = self.find(of, id).await? else { return Ok(None) };
         let kind = TypeOf::find(&self.parts.registry, &trigger.connector, &trigger.kind);
-        let example = kind.as_ref().map_or("{}", |kind| kind.declared().example.as_str());
+        let example = match &kind {
+            Some(kind) => kind.declared().example.as_str(),
+            None if trigger.connector == GATEWAY => INTEGRATION_EXAMPLE,
+            None => "{}",
+        };
         // A test is delivered whatever the filters are.
         let definition = Definition { filters: Vec::new(), ..self.definition(&trigger).await? };
         let id = super::manage::random(16)?;
@@ -128,15 +132,13 @@ impl Triggers {
         };
         let mut webhooks = Vec::with_capacity(events.len());
         for event in &events {
-            let mut body: Value = serde_json::from_str(&self.body(event).await?)?;
-            if let Some(replayed) = body.pointer_mut("/event/replay") {
-                *replayed = Value::Bool(true);
-            }
-            let deliveries = match is_told(&trigger, body["type"].as_str().unwrap_or_default()) {
+            let body = self.body(event).await?;
+            let Kind { kind } = serde_json::from_str(&body)?;
+            let deliveries = match is_told(&trigger, &kind) {
                 true => self.deliveries(&trigger, &definition, &event.id).await?,
                 false => Vec::new(),
             };
-            webhooks.push((event.id.clone(), deliveries, body.to_string().into_bytes()));
+            webhooks.push((event.id.clone(), deliveries, replayed(body).into_bytes()));
         }
         let queued = self.parts.store.events().replay(self.vault().await?, &trigger, webhooks).await?;
         self.parts.webhooks.wake();
@@ -186,6 +188,16 @@ struct Kind {
     kind: String,
 }
 
+/// A body that says that it is sent once more. Nothing else of it changes: the digits of numbers
+/// and the escapes of texts stay.
+fn replayed(body: String) -> String {
+    // It is behind everything that the service or the caller has written.
+    match body.rsplit_once(r#""replay":false"#) {
+        Some((before, behind)) => format!(r#"{before}"replay":true{behind}"#),
+        None => body,
+    }
+}
+
 /// A cursor is the number of the last event.
 fn write_cursor(sequence: i64) -> String {
     URL_SAFE_NO_PAD.encode(format!("e{sequence}"))
@@ -208,5 +220,14 @@ mod tests {
         for wrong in ["", "17", "e17", "!", &URL_SAFE_NO_PAD.encode("e-1"), &URL_SAFE_NO_PAD.encode("x1")] {
             assert!(read_cursor(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_body_that_is_sent_once_more_differs_in_one_member() {
+        let body = |replay: &str| {
+            let data = r#"{"text":"\"replay\":false \u00e9","n":12345678901234567890123}"#;
+            format!(r#"{{"type":"a.b","data":{data},"event":{{"labels":{{"replay":"false"}},{replay},"sequence":7}}}}"#)
+        };
+        assert_eq!(replayed(body(r#""replay":false"#)), body(r#""replay":true"#));
     }
 }

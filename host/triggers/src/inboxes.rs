@@ -1,5 +1,6 @@
 //! The inboxes of applications, for operators, and the requests of services.
 
+use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use super::manage::random;
@@ -18,7 +19,9 @@ impl Triggers {
     /// # Errors
     /// If the store fails.
     pub async fn inboxes(&self) -> Result<Vec<InboxRecord>, TriggerError> {
-        Ok(self.parts.store.inboxes().list().await?.into_iter().map(|inbox| self.inbox_record(inbox)).collect())
+        let inboxes = self.parts.store.inboxes().list().await?;
+        let rejected = self.parts.store.inboxes().rejected().await?;
+        Ok(inboxes.into_iter().map(|inbox| self.inbox_record(inbox, &rejected)).collect())
     }
 
     /// An inbox.
@@ -26,7 +29,9 @@ impl Triggers {
     /// # Errors
     /// If the store fails.
     pub async fn inbox(&self, id: &str) -> Result<Option<InboxRecord>, TriggerError> {
-        Ok(self.parts.store.inboxes().get(id).await?.map(|inbox| self.inbox_record(inbox)))
+        let Some(inbox) = self.parts.store.inboxes().get(id).await? else { return Ok(None) };
+        let rejected = self.parts.store.inboxes().rejected().await?;
+        Ok(Some(self.inbox_record(inbox, &rejected)))
     }
 
     /// Makes an inbox. `tenant` is empty for all tenants.
@@ -57,7 +62,7 @@ impl Triggers {
             address: random(ADDRESS_BYTES)?,
         };
         let made = self.parts.store.inboxes().add(new).await?;
-        Ok(self.inbox_record(made))
+        Ok(self.inbox_record(made, &BTreeMap::new()))
     }
 
     /// Deletes an inbox.
@@ -109,7 +114,9 @@ impl Triggers {
         Ok((found.into_iter().map(request_record).collect(), next))
     }
 
-    fn inbox_record(&self, inbox: Inbox) -> InboxRecord {
+    /// The public form of an inbox. `rejected` has the numbers of requests that were rejected
+    /// lately, by the ids of inboxes.
+    fn inbox_record(&self, inbox: Inbox, rejected: &BTreeMap<String, u64>) -> InboxRecord {
         let live = self.parts.registry.get(&inbox.connector);
         let declared = live.as_ref().and_then(|connector| inbox_of(connector, &inbox.inbox));
         let state = match declared {
@@ -128,7 +135,7 @@ impl Triggers {
                 .map(|secret| InboxSecretRecord { id: secret.id, created_at: secret.created_at.into() })
                 .collect(),
             last_accepted_at: inbox.last_accepted_at.map(Into::into),
-            rejected_24h: inbox.rejected_24h,
+            rejected_24h: rejected.get(&inbox.id).copied().unwrap_or_default(),
             last_rejection: inbox.last_rejection.map(|(at, reason)| RejectionRecord { at: at.into(), reason }),
             id: inbox.id,
             connector: inbox.connector,

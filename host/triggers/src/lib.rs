@@ -8,14 +8,15 @@
 //! # Layout
 //! - `types`: the types that connectors declare, and those of the gateway itself
 //! - `definition`: what callers say of a trigger, checked
-//! - `manage`: making, changing, finding and deleting triggers; `new_subscription`: the
-//!   subscription of a new one, and the inbox that its service notifies
+//! - `create`: making triggers; `new_subscription`: the subscription of a new one, and the inbox
+//!   that its service notifies
+//! - `manage`: finding and changing triggers; `remove`: deleting them
 //! - `events`: reading and repeating events
 //! - `identity`: the account of a subscription, as the service itself names it
 //! - `inboxes`: the inboxes of applications, for operators
 //! - `accounts`: events of the gateway itself
 //! - `agents`: triggers of agents, which end unless they are renewed
-//! - `shared`: notifications that other accounts may see too
+//! - `shared`: notifications that other accounts may see too, and those about lost events
 //! - `push`: notifications of services, from an address to what they change
 //! - `work`: takes subscriptions that are due; `step`: one step of work on a subscription; `call`:
 //!   the calls of operations in it
@@ -25,7 +26,7 @@
 //! - `error`: what can fail
 //!
 //! # The life of an event
-//! 1. **The wish.** `manage` checks the body of POST /triggers, chooses the account, and stores the
+//! 1. **The wish.** `create` checks the body of POST /triggers, chooses the account, and stores the
 //!    trigger with its subscription, unless another trigger has the same. Then it runs a first step
 //!    in the time of the call.
 //! 2. **A step.** `work` takes subscriptions that are due, with a lease and a fence, tenants in
@@ -48,12 +49,15 @@
 //!   are the events of a read and its cursor.
 //! - One gateway at a time works on a subscription, with a fence.
 //! - No cursor is a time.
+//! - What a step has found for an account is not stored once another account has its name. No
+//!   notification for the one reaches the other.
 //! - A connector sees neither secret nor address of an inbox.
 
 mod accounts;
 mod agents;
 mod backlog;
 mod call;
+mod create;
 mod definition;
 mod deliver;
 mod error;
@@ -64,6 +68,7 @@ mod manage;
 mod new_subscription;
 mod push;
 mod record;
+mod remove;
 mod shared;
 #[cfg(feature = "simulation")]
 pub mod simulated;
@@ -93,6 +98,7 @@ pub use self::record::{
     AgentTriggerRecord, EventMessage, EventRecord, EventsRecord, HookRequestRecord, InboxRecord, InboxSecretRecord,
     OUTCOMES, RejectionRecord, STATUSES, SubscriptionRecord, TriggerRecord, TypeRecord,
 };
+use self::shared::Asking;
 pub use self::types::gateway_types;
 use auth::Limits;
 use calls::CallLog;
@@ -227,6 +233,8 @@ pub struct Triggers {
     stored: Notify,
     /// Requests of services that wait to be written.
     requests: Mutex<Vec<(SystemTime, HookRequest)>>,
+    /// The inboxes whose services are asked who else sees a notification.
+    asking: Asking,
     stopping: CancellationToken,
     tasks: TaskTracker,
 }
@@ -240,6 +248,7 @@ impl Triggers {
             freed: Notify::new(),
             stored: Notify::new(),
             requests: Mutex::default(),
+            asking: Asking::default(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }

@@ -1,7 +1,7 @@
-//! Making, changing, finding and deleting triggers.
+//! Finding and changing triggers, and steps of their subscriptions that callers wait for.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,18 +9,15 @@ use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::agents::NewAgent;
-use super::call::RunOf;
-use super::definition::{Definition, Violations};
+use super::definition::Violations;
 use super::record::{AgentTriggerRecord, SubscriptionRecord, TriggerRecord};
 use super::state::{self, Ways};
-use super::types::{GATEWAY_TYPES, TypeOf};
+use super::types::TypeOf;
 use super::work::LEASE;
-use super::{Changes, GATEWAY, ListQuery, Listed, NewTrigger, Of, TriggerError, Triggers};
+use super::{Changes, ListQuery, Listed, Of, TriggerError, Triggers};
+use contract::Effect;
 use contract::trigger_types::{InboxScope, TriggerSource};
-use contract::{AuthScheme, Effect};
-use store::{AuditAction, Holder, Subscription, Trigger, TriggerChange, TriggerFilter, new_trigger_id};
-use webhooks::CallbackError;
+use store::{AuditAction, Subscription, Trigger, TriggerChange, TriggerFilter};
 
 /// The least time between a read that a caller requests and the last one.
 const READ_PAUSE: Duration = Duration::from_secs(10);
@@ -68,152 +65,14 @@ impl<'a> Of<'a> {
 }
 
 impl Triggers {
-    /// Makes a trigger. `user_identifier` is the account that the caller names.
-    ///
-    /// # Errors
-    /// See [`TriggerError`].
-    pub async fn create(
+    /// One step of a subscription, within a call. The rest is done after it. Returns if the
+    /// subscription ended at the service: `Some(None)` if nothing was to be ended, and `None` if no
+    /// step came to its end in this time.
+    pub(super) async fn work_now(
         self: &Arc<Self>,
-        of: Of<'_>,
-        user_identifier: Option<&str>,
-        new: NewTrigger,
+        id: &str,
         deadline: Instant,
-    ) -> Result<TriggerRecord, TriggerError> {
-        let id = self.make(of, user_identifier, new, None, deadline).await?;
-        self.get(of, &id).await?.ok_or_else(|| TriggerError::Damaged("a trigger was not stored".to_owned()))
-    }
-
-    /// Makes a trigger of an application or of an agent, and returns its id. The receiver of an agent
-    /// was checked before.
-    pub(super) async fn make(
-        self: &Arc<Self>,
-        of: Of<'_>,
-        user_identifier: Option<&str>,
-        new: NewTrigger,
-        agent: Option<NewAgent>,
-        deadline: Instant,
-    ) -> Result<String, TriggerError> {
-        let (tenant, subject) = of.caller()?;
-        let kind = self.find_type(of, &new.connector, &new.kind)?;
-        let parameters = if new.parameters.is_null() { json!({}) } else { new.parameters };
-        let mut violations = Violations::default();
-        match &kind {
-            Some(kind) => violations.check_parameters(&kind.declared().parameters, &parameters)?,
-            None if parameters.as_object().is_none_or(|members| !members.is_empty()) => {
-                violations.add("/parameters", "Events of the gateway have no parameters. Leave the member out.");
-            }
-            None => {}
-        }
-        let filters = violations.read_filters(&new.filters.unwrap_or_default());
-        let response_fields = violations.read_response_fields(&new.response_fields.unwrap_or_default());
-        violations.check_labels(&new.labels);
-        violations.check_poll_s(new.poll_s);
-        violations.finish()?;
-        // The URLs are a part of the body; the secret is looked at when everything else is good.
-        let urls = match &agent {
-            Some(_) => Some(new.urls),
-            None => match self.parts.webhooks.accept_urls(tenant, &new.urls).await {
-                Err(CallbackError::SecretRequired) => None,
-                other => Some(other?),
-            },
-        };
-
-        let account = match &kind {
-            Some(kind) => self.choose_account(kind, tenant, subject, user_identifier, deadline).await?,
-            None => String::new(),
-        };
-        let urls = urls.ok_or(CallbackError::SecretRequired)?;
-
-        let id = new_trigger_id()?;
-        let agent = match agent {
-            Some(agent) => Some(self.part_of_agent(&id, agent).await?),
-            None => None,
-        };
-        let definition = Definition { parameters, urls, filters, response_fields };
-        let stored = store::NewTrigger {
-            definition: self.seal(&Trigger::context(&id), &definition).await?,
-            id: id.clone(),
-            tenant: tenant.to_owned(),
-            subject: subject.to_owned(),
-            connector: new.connector,
-            kind: new.kind,
-            user_identifier: account.clone(),
-            labels: new.labels,
-            poll_s: new.poll_s,
-            agent,
-        };
-        let subscription = match &kind {
-            Some(kind) => {
-                let run = |request_id| RunOf {
-                    connector: &kind.connector,
-                    tenant,
-                    subject,
-                    user_identifier: &account,
-                    request_id,
-                    deadline,
-                };
-                Some(self.new_subscription(kind, run(&id), &definition.parameters).await?)
-            }
-            None => None,
-        };
-        let limit = self.parts.config.triggers.max_per_tenant;
-        let subscription = self.parts.store.triggers().add(stored, subscription, limit).await?;
-        if let Some(subscription) = subscription {
-            self.work_now(&subscription, deadline).await?;
-        }
-        Ok(id)
-    }
-
-    /// The type that a caller names. `None` for a type of the gateway itself.
-    pub(super) fn find_type(&self, of: Of<'_>, connector: &str, kind: &str) -> Result<Option<TypeOf>, TriggerError> {
-        let may_use = of.may_use_type(connector, kind);
-        if may_use && connector == GATEWAY && GATEWAY_TYPES.iter().any(|known| known.name == kind) {
-            return Ok(None);
-        }
-        let found = TypeOf::find(&self.parts.registry, connector, kind).filter(|_| may_use);
-        found.map(Some).ok_or_else(|| {
-            TriggerError::UnknownType(format!(
-                "There is no type `{kind}` of `{connector}`, or your key may not use it; GET /trigger-types lists what is there."
-            ))
-        })
-    }
-
-    /// The account of a new trigger, whose grant has the scopes of the type. Empty if the connector
-    /// needs none.
-    pub(super) async fn choose_account(
-        &self,
-        kind: &TypeOf,
-        tenant: &str,
-        subject: &str,
-        named: Option<&str>,
-        deadline: Instant,
-    ) -> Result<String, TriggerError> {
-        let connector = &kind.connector;
-        if matches!(connector.manifest().auth, AuthScheme::None) {
-            return Ok(String::new());
-        }
-        let holder =
-            Holder { tenant: tenant.to_owned(), subject: subject.to_owned(), connector: connector.name().to_string() };
-        let chosen = timeout_at(deadline, self.parts.integrations.choose(connector, &holder, named)).await;
-        let chosen = chosen.map_err(|_| pipeline::Error::StoreTimedOut)?.map_err(pipeline::Error::Access)?;
-        let user_identifier = chosen.user_identifier().to_owned();
-        let found = self.parts.store.integrations().get(&holder, &user_identifier).await?;
-        let granted = found.map(|integration| integration.details.scopes).unwrap_or_default();
-        let missing: Vec<String> =
-            kind.declared().scopes.iter().filter(|scope| !granted.contains(scope)).cloned().collect();
-        if !missing.is_empty() && !granted.is_empty() {
-            return Err(TriggerError::ScopesMissing {
-                connector: connector.name().to_string(),
-                user_identifier,
-                scopes: missing,
-            });
-        }
-        Ok(user_identifier)
-    }
-
-    /// One step of a subscription, within a call. The rest is done after it.
-    /// Returns if the subscription ended at the service.
-    pub(super) async fn work_now(self: &Arc<Self>, id: &str, deadline: Instant) -> Result<Option<bool>, TriggerError> {
+    ) -> Result<Option<Option<bool>>, TriggerError> {
         let end = deadline.checked_sub(ANSWER).unwrap_or(deadline);
         // A step may be at its end, here or at another gateway.
         let subscription = loop {
@@ -349,7 +208,7 @@ impl Triggers {
         subscription: Option<&Subscription>,
     ) -> Result<Ways, TriggerError> {
         let declared = kind.declared();
-        let is_polled = subscription.is_some_and(|found| found.standing == store::Standing::None);
+        let is_polled = subscription.is_some_and(|found| found.standing.is_polled());
         let application = subscription.and_then(|found| found.inbox.as_ref()).and_then(|name| {
             kind.inboxes().find(|inbox| inbox.name == *name && inbox.scope == InboxScope::Application)
         });
@@ -403,90 +262,21 @@ impl Triggers {
             true => None,
             false => Some(self.seal(&Trigger::context(id), &definition).await?),
         };
-        let waiting = match paused {
-            Some(false) => self.waiting(&trigger, &definition, u32::MAX >> 1).await?,
-            _ => Vec::new(),
-        };
         let change = TriggerChange { definition: sealed, labels, poll_s, paused };
-        let changed = self.parts.store.triggers().change(id, change, waiting, self.vault().await?).await?;
+        let changed = self.parts.store.triggers().change(id, change).await?;
+        // The next turn also sends what was kept during a pause.
         self.wake();
-        self.parts.webhooks.wake();
         match changed {
             Some(trigger) => self.record(of, trigger).await.map(Some),
             None => Ok(None),
         }
     }
 
-    /// Deletes a trigger. Returns if its subscription ended at the service: `Some(None)` if nothing
-    /// stood there, or if other triggers share it.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn remove(
-        self: &Arc<Self>,
-        of: Of<'_>,
-        id: &str,
-        deadline: Instant,
-    ) -> Result<Option<Option<bool>>, TriggerError> {
-        let Some(trigger) = self.find(of, id).await? else { return Ok(None) };
-        let receiver = self.receiver_of_end(&trigger).await?;
-        let removed = self.remove_untold(id, deadline).await?;
-        if let Some(receiver) = receiver.filter(|_| removed.is_some()) {
-            self.tell_end(&receiver);
-        }
-        Ok(removed)
-    }
-
-    /// The same, without a message to the receiver of an agent.
-    pub(super) async fn remove_untold(
-        self: &Arc<Self>,
-        id: &str,
-        deadline: Instant,
-    ) -> Result<Option<Option<bool>>, TriggerError> {
-        let Some(removed) = self.parts.store.triggers().remove(id).await? else { return Ok(None) };
-        let ended = match removed.subscription.filter(|_| removed.is_last) {
-            Some(subscription) => self.work_now(&subscription, deadline).await?,
-            None => None,
-        };
-        self.wake();
-        Ok(Some(ended))
-    }
-
-    /// Deletes the triggers of an account, before the account is deleted. Returns how many
-    /// subscriptions ended at the service, and how many did not.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn remove_of_account(
-        self: &Arc<Self>,
-        holder: &Holder,
-        user_identifier: &str,
-        deadline: Instant,
-    ) -> Result<(usize, usize), TriggerError> {
-        let filter = TriggerFilter {
-            tenant: Some(holder.tenant.clone()),
-            subject: Some(holder.subject.clone()),
-            connector: Some(holder.connector.clone()),
-            kind: None,
-            user_identifier: Some(user_identifier.to_owned()),
-            limit: 10_000,
-            ..TriggerFilter::default()
-        };
-        let (mut ended, mut left) = (0, 0);
-        for trigger in self.parts.store.triggers().list(filter).await? {
-            match self.remove(Of::Operator, &trigger.id, deadline).await? {
-                Some(Some(true)) => ended += 1,
-                Some(Some(false)) => left += 1,
-                Some(None) | None => {}
-            }
-        }
-        Ok((ended, left))
-    }
-
     /// Reads now.
     ///
     /// # Errors
-    /// `TooSoon` within 10 s of the last read, `NothingToRead`, or if the store fails.
+    /// `TooSoon` within 10 s of the last read or while the service wants none, `NothingToRead`, or
+    /// if the store fails.
     pub async fn read_now(&self, of: Of<'_>, id: &str) -> Result<Option<()>, TriggerError> {
         let Some(trigger) = self.find(of, id).await? else { return Ok(None) };
         let kind = TypeOf::find(&self.parts.registry, &trigger.connector, &trigger.kind);
@@ -501,11 +291,9 @@ impl Triggers {
         if !reads && (declared.recover.is_none() || subscription.address.is_none()) {
             return Err(TriggerError::NothingToRead);
         }
-        let since = |at: SystemTime| subscription.now.duration_since(at).unwrap_or_default();
-        if let Some(passed) = subscription.last_read_at.map(since).filter(|passed| *passed < READ_PAUSE) {
-            return Err(TriggerError::TooSoon(READ_PAUSE.saturating_sub(passed)));
+        if let Some(wait) = self.parts.store.subscriptions().request_read(&subscription.id, READ_PAUSE).await? {
+            return Err(TriggerError::TooSoon(wait));
         }
-        self.parts.store.subscriptions().wake(&subscription.id, false).await?;
         self.wake();
         Ok(Some(()))
     }
@@ -518,7 +306,7 @@ impl Triggers {
         let Some(trigger) = self.find(Of::Operator, id).await? else { return Ok(None) };
         if let Some(subscription) = &trigger.subscription {
             self.parts.store.subscriptions().wake(subscription, true).await?;
-            self.parts.store.triggers().audit(AuditAction::TriggerResubscribed, id, &trigger.tenant).await?;
+            self.parts.store.audit().note(AuditAction::TriggerResubscribed, id, &trigger.tenant, "").await?;
             self.wake();
         }
         self.get(Of::Operator, id).await

@@ -1,19 +1,26 @@
 //! The subscription of a new trigger, and the inbox that its service notifies.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 
-use super::call::{Failed, RunOf};
+use super::call::{Class, RunOf};
 use super::identity::{needs_account, route_of};
 use super::manage::random;
 use super::step::Sealed;
 use super::types::{TypeOf, is_ready};
 use super::{TriggerError, Triggers};
 use contract::trigger_types::{Inbox, InboxScope, TriggerSource};
-use store::{NewSubscription, Subscription};
+use hooks::account_keys;
+use integrations::AccessError;
+use store::{Holder, NewSubscription, Subscription};
 
 /// Random bytes of an address, which are 22 characters, and of a secret.
-const ADDRESS_BYTES: usize = 16;
-const SECRET_BYTES: usize = 32;
+pub(super) const ADDRESS_BYTES: usize = 16;
+pub(super) const SECRET_BYTES: usize = 32;
+
+/// Time that is left of a call to store the trigger, and for a first step.
+const STORING: Duration = Duration::from_secs(3);
 
 impl Triggers {
     /// The subscription that a new trigger needs, unless another trigger has the same.
@@ -28,6 +35,8 @@ impl Triggers {
             declared.key.iter().filter_map(|name| Some((name.clone(), parameters.get(name)?.clone()))).collect();
         let covered = Value::Object(covered);
         let (inbox, account) = self.choose_inbox(kind, run, &covered).await?;
+        let is_identified = account.is_some();
+        let account = account.unwrap_or_default();
         let route = inbox.and_then(|inbox| route_of(inbox, &account));
         let group = match (declared.source, inbox) {
             // The types of one inbox share what stands at the service.
@@ -47,19 +56,21 @@ impl Triggers {
             inbox: inbox.map(|inbox| inbox.name.clone()),
             address,
             route,
+            is_identified,
             secret: self.seal(&Subscription::context(&id), &sealed).await?,
             id,
         })
     }
 
-    /// The inbox that the service is to notify, and the account there: the first that works. If none
-    /// works and nothing can be read, the first one, which then waits for the operator.
+    /// The inbox that the service is to notify, and the account there: the first that works. If
+    /// none works and nothing can be read, the first one, which then waits for the operator. The
+    /// account is `None` if the service does not say it now. A step then asks again.
     async fn choose_inbox<'a>(
         &self,
         kind: &'a TypeOf,
         run: RunOf<'_>,
         covered: &Value,
-    ) -> Result<(Option<&'a Inbox>, Value), TriggerError> {
+    ) -> Result<(Option<&'a Inbox>, Option<Value>), TriggerError> {
         let declared = kind.declared();
         let (has_url, has_setting) = (self.public_url().is_some(), self.has_required_setting(kind));
         let mut usable = Vec::new();
@@ -75,32 +86,64 @@ impl Triggers {
         let first = kind.inboxes().next().filter(|_| declared.read.is_none());
         for inbox in usable {
             if !needs_account(kind, Some(inbox)) {
-                return Ok((Some(inbox), Value::Null));
+                return Ok((Some(inbox), Some(Value::Null)));
             }
             let is_optional = declared.identify.is_some() && inbox.scope == InboxScope::Application;
-            match self.identify(&run, declared.identify.as_deref(), covered).await {
-                Ok(account) if inbox.scope == InboxScope::Subscription || route_of(inbox, &account).is_some() => {
-                    return Ok((Some(inbox), account));
+            match self.account_of_new(kind, run, covered).await? {
+                Some(account) if inbox.scope == InboxScope::Subscription || route_of(inbox, &account).is_some() => {
+                    return Ok((Some(inbox), Some(account)));
                 }
                 // The account gets its events in another way.
-                Ok(_) if is_optional => {}
-                Ok(_) => return Err(TriggerError::Call(pipeline::Error::ConnectorFault(not_told_apart(inbox)))),
-                Err(_) if is_optional => {}
-                Err(failed) => return Err(not_identified(failed)),
+                _ if is_optional => {}
+                Some(_) => return Err(TriggerError::Call(pipeline::Error::ConnectorFault(not_told_apart(inbox)))),
+                None => return Ok((Some(inbox), None)),
             }
         }
         // A step asks once the operator has made the inbox.
         let is_later = first.is_some() && declared.identify.is_some();
         let account = match needs_account(kind, first) && !is_later {
-            true => self.identify(&run, declared.identify.as_deref(), covered).await.map_err(not_identified)?,
-            false => Value::Null,
+            true => self.account_of_new(kind, run, covered).await?,
+            false => Some(Value::Null),
         };
         Ok((first, account))
     }
 
-    /// Returns `true` if the operator has made the inbox of an application for this tenant, and it has
-    /// what its checks need. An inbox that an account can do without must have accepted a notification
-    /// as well.
+    /// The account of a new subscription. `None` if the service does not say it in time.
+    ///
+    /// # Errors
+    /// If the user must connect the account again, or if the store fails.
+    async fn account_of_new(
+        &self,
+        kind: &TypeOf,
+        run: RunOf<'_>,
+        covered: &Value,
+    ) -> Result<Option<Value>, TriggerError> {
+        let RunOf { tenant, subject, user_identifier, deadline, .. } = run;
+        let run = RunOf { deadline: deadline.checked_sub(STORING).unwrap_or(deadline), ..run };
+        let failed = match self.identify(&run, kind.declared().identify.as_deref(), covered).await {
+            Ok(account) => return Ok(Some(account)),
+            Err(failed) => failed,
+        };
+        if failed.class == Class::User {
+            let connector = kind.connector.name().to_string();
+            let holder = Holder { tenant: tenant.to_owned(), subject: subject.to_owned(), connector };
+            let ended = self.parts.integrations.ended(&holder, user_identifier).await;
+            if let Some(error) = ended.map_err(|error| pipeline::Error::Access(AccessError::Failed(error)))? {
+                return Err(TriggerError::Call(pipeline::Error::Access(error)));
+            }
+        }
+        tracing::info!(
+            tenant,
+            connector = &**kind.connector.name(),
+            reason = failed.detail,
+            "a service does not say whose account it is; it is asked again"
+        );
+        Ok(None)
+    }
+
+    /// Returns `true` if the operator has made the inbox of an application for this tenant, and it
+    /// has what its checks need. An inbox that an account can do without must have accepted a
+    /// notification as well.
     pub(super) async fn is_made(&self, kind: &TypeOf, inbox: &Inbox, tenant: &str) -> Result<bool, TriggerError> {
         let is_optional = kind.declared().identify.is_some();
         let is_it = |made: &store::Inbox| {
@@ -115,15 +158,11 @@ impl Triggers {
 }
 
 /// Why no notification at the inbox could be for the account.
-fn not_told_apart(inbox: &Inbox) -> String {
-    let pointers: Vec<String> = inbox.accounts.iter().map(|key| format!("`{}`", key.account)).collect();
+pub(super) fn not_told_apart(inbox: &Inbox) -> String {
+    let pointers: Vec<String> = account_keys(inbox).into_iter().map(|(pointer, _)| format!("`{pointer}`")).collect();
     format!(
         "Notifications at the inbox `{}` name an account by {}, where the service's answer about this account has no text and no number.",
         inbox.name,
         pointers.join(" and ")
     )
-}
-
-fn not_identified(failed: Failed) -> TriggerError {
-    TriggerError::Call(pipeline::Error::ConnectorFault(failed.detail))
 }

@@ -4,17 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
+use serde_json::Value;
 
+use super::definition::Definition;
 use super::deliver::{Occurrence, Origin};
-use super::shared::Kept;
+use super::shared::{Kept, MAX_SHARED};
 use super::step::Sealed;
 use super::types::{TypeOf, inbox_of};
 use super::{TriggerError, Triggers};
 use contract::trigger_types::{Inbox, Lifecycle, TriggerSource};
 use hooks::{Item, Items, Meaning, Subject, conditions_hold, kind_is};
 use registry::Connector;
-use store::{HookRequest, InboxSecret, NewEvent, PushedEvents, Route, SharedNotification, StoredPush, Subscription};
+use store::{
+    Blocked, HookRequest, InboxSecret, NewEvent, NewShared, PushedEvents, Route, StoredPush, Subscription, Trigger,
+};
 
 /// The inbox at an address, with everything that its checks need.
 pub struct InboxAt {
@@ -36,6 +40,8 @@ pub struct InboxAt {
 enum Owner {
     Application(Box<store::Inbox>),
     Subscription(Box<Subscription>),
+    /// The address is that of the subscription which this one has replaced.
+    Former(Box<Subscription>),
 }
 
 /// The outcome of a request with verified notifications.
@@ -64,7 +70,7 @@ impl InboxAt {
     pub fn id(&self) -> &str {
         match &self.owner {
             Owner::Application(inbox) => &inbox.id,
-            Owner::Subscription(subscription) => &subscription.id,
+            Owner::Subscription(subscription) | Owner::Former(subscription) => &subscription.id,
         }
     }
 
@@ -72,6 +78,20 @@ impl InboxAt {
     pub fn connector(&self) -> &str {
         self.connector.name()
     }
+}
+
+/// The triggers of a subscription.
+struct Members {
+    /// The account of the subscription, as the service names it.
+    account: Value,
+    triggers: Vec<Member>,
+}
+
+/// A trigger, with its type.
+struct Member {
+    trigger: Trigger,
+    definition: Definition,
+    kind: TypeOf,
 }
 
 /// A notification, with what it changes.
@@ -92,18 +112,21 @@ impl Triggers {
         if let Some(subscription) = store.subscriptions().at(address).await? {
             let sealed: Sealed = self.unseal(&Subscription::context(&subscription.id), &subscription.secret).await?;
             let name = subscription.inbox.clone().unwrap_or_default();
-            let is_waiting = subscription.shakes_hands;
+            let is_former = subscription.address.as_deref() != Some(address);
+            let is_waiting = subscription.shakes_hands && !is_former;
             let secrets = vec![SecretString::from(sealed.secret)];
             let connector = subscription.connector.clone();
-            let owner = Owner::Subscription(Box::new(subscription));
+            let owner = match is_former {
+                true => Owner::Former(Box::new(subscription)),
+                false => Owner::Subscription(Box::new(subscription)),
+            };
             return self.at(owner, &connector, &name, secrets, address, is_waiting);
         }
         let Some(found) = store.inboxes().at(address).await? else { return Ok(None) };
         let mut secrets = Vec::with_capacity(found.secrets.len());
         for InboxSecret { id, secret, .. } in &found.secrets {
-            let secret = self.parts.vault.unseal(&InboxSecret::context(id), secret).await?;
-            let text = std::str::from_utf8(secret.expose_secret());
-            secrets.push(SecretString::from(text.map_err(|error| TriggerError::Damaged(error.to_string()))?));
+            let text = self.parts.vault.unseal_text(&InboxSecret::context(id), secret).await?;
+            secrets.push(text.map_err(|error| TriggerError::Damaged(error.to_string()))?);
         }
         let (connector, name) = (found.connector.clone(), found.inbox.clone());
         self.at(Owner::Application(Box::new(found)), &connector, &name, secrets, address, false)
@@ -141,11 +164,15 @@ impl Triggers {
     /// If the store or the vault fails. Nothing is stored then.
     pub async fn accept(&self, at: &InboxAt, items: &Items) -> Result<Accepted, TriggerError> {
         let mut pushed = PushedEvents::default();
-        if let Owner::Application(inbox) = &at.owner {
-            pushed.inbox = Some(inbox.id.clone());
+        match &at.owner {
+            Owner::Application(inbox) => pushed.inbox = Some(inbox.id.clone()),
+            Owner::Former(_) => pushed.is_former = true,
+            Owner::Subscription(_) => {}
         }
         let mut outcomes: Vec<Outcome> = Vec::new();
         let mut about: BTreeMap<String, bool> = BTreeMap::new();
+        // The notifications of a batch are for few subscriptions, and each is read once.
+        let mut members: BTreeMap<String, Members> = BTreeMap::new();
         let mut add = |name, reason, kind: Option<&str>| {
             if !outcomes.iter().any(|known| known.name == name) {
                 outcomes.push(Outcome { name, reason, kind: kind.map(str::to_owned), events: 0 });
@@ -153,8 +180,12 @@ impl Triggers {
         };
         for item in &items.items {
             let kind = Some(item.kind.as_str()).filter(|kind| !kind.is_empty());
-            if pushed.shared.is_none() && item.meaning == Meaning::Event {
-                pushed.shared = self.shared(at, item).await?;
+            if item.meaning == Meaning::Event {
+                pushed.shared.extend(self.shared(at, item).await?);
+            } else if let Some(lost) = self.lost(at, item).await? {
+                pushed.shared.push(lost);
+                add("stored", None, kind);
+                continue;
             }
             let subscriptions = self.subscriptions_of(at, item).await?;
             if subscriptions.is_empty() {
@@ -163,7 +194,7 @@ impl Triggers {
             }
             let mut found = Found::default();
             for subscription in &subscriptions {
-                self.take(at, item, subscription, &mut found).await?;
+                self.take(at, item, subscription, &mut members, &mut found).await?;
             }
             let is_event = !found.events.is_empty() || found.about.values().any(|is_read| *is_read);
             match item.meaning {
@@ -186,6 +217,7 @@ impl Triggers {
         let is_due = is_due || !pushed.renewed_now.is_empty();
         let has_webhooks = pushed.events.iter().any(|event| !event.deliveries.is_empty());
         pushed.max_pending = self.parts.config.triggers.max_pending_per_tenant;
+        pushed.max_shared = MAX_SHARED;
         let StoredPush { stored, dropped } =
             self.parts.store.subscriptions().store_pushed(self.vault().await?, pushed).await?;
         self.tell_dropped(&dropped).await?;
@@ -212,7 +244,16 @@ impl Triggers {
     /// The subscriptions that a notification is for.
     async fn subscriptions_of(&self, at: &InboxAt, item: &Item) -> Result<Vec<Subscription>, TriggerError> {
         match &at.owner {
-            Owner::Subscription(subscription) => Ok(vec![Subscription::clone(subscription)]),
+            // An account whose access has ended gets nothing. What it misses is told once it is
+            // back.
+            Owner::Subscription(subscription) | Owner::Former(subscription)
+                if subscription.blocked == Some(Blocked::User) =>
+            {
+                Ok(Vec::new())
+            }
+            Owner::Subscription(subscription) | Owner::Former(subscription) => {
+                Ok(vec![Subscription::clone(subscription)])
+            }
             Owner::Application(inbox) => {
                 let Some(values) = &item.accounts else { return Ok(Vec::new()) };
                 let route = Route::of(values);
@@ -229,6 +270,7 @@ impl Triggers {
         at: &InboxAt,
         item: &Item,
         subscription: &Subscription,
+        members: &mut BTreeMap<String, Members>,
         found: &mut Found,
     ) -> Result<(), TriggerError> {
         let id = &subscription.id;
@@ -247,11 +289,13 @@ impl Triggers {
             Meaning::Ignored => return Ok(()),
             Meaning::Event => {}
         }
-        let sealed: Sealed = self.unseal(&Subscription::context(id), &subscription.secret).await?;
+        if !members.contains_key(id) {
+            members.insert(id.clone(), self.members_of(subscription).await?);
+        }
+        let Some(members) = members.get(id) else { return Ok(()) };
         let mut reads = false;
         let mut events = Vec::new();
-        for trigger in self.parts.store.triggers().of(id).await? {
-            let Some(kind) = TypeOf::find(&self.parts.registry, &trigger.connector, &trigger.kind) else { continue };
+        for Member { trigger, definition, kind } in &members.triggers {
             let declared = kind.declared();
             if !kind_is(&declared.kinds, &item.kind) {
                 continue;
@@ -260,8 +304,7 @@ impl Triggers {
                 reads = true;
                 continue;
             }
-            let definition = self.definition(&trigger).await?;
-            if !conditions_hold(declared, Subject::Item(item), &definition.parameters, &sealed.account) {
+            if !conditions_hold(declared, Subject::Item(item), &definition.parameters, &members.account) {
                 continue;
             }
             let occurrence = Occurrence {
@@ -271,22 +314,46 @@ impl Triggers {
                 data: item.data(),
                 origin: Origin::Push,
             };
-            events.extend(self.event_of(&trigger, &definition, &occurrence).await?);
+            events.extend(self.event_of(trigger, definition, &occurrence).await?);
         }
         *found.about.entry(id.clone()).or_default() |= reads;
         found.events.extend(events);
         Ok(())
     }
 
+    /// The triggers of a subscription, and its account.
+    async fn members_of(&self, subscription: &Subscription) -> Result<Members, TriggerError> {
+        let id = &subscription.id;
+        let sealed: Sealed = self.unseal(&Subscription::context(id), &subscription.secret).await?;
+        let mut triggers = Vec::new();
+        for trigger in self.parts.store.triggers().of(id).await? {
+            let Some(kind) = TypeOf::find(&self.parts.registry, &trigger.connector, &trigger.kind) else { continue };
+            let definition = self.definition(&trigger).await?;
+            triggers.push(Member { trigger, definition, kind });
+        }
+        Ok(Members { account: sealed.account, triggers })
+    }
+
     /// The notification as it is kept, if the service must be asked who else sees it.
-    async fn shared(&self, at: &InboxAt, item: &Item) -> Result<Option<(String, String, store::Sealed)>, TriggerError> {
+    async fn shared(&self, at: &InboxAt, item: &Item) -> Result<Option<NewShared>, TriggerError> {
         let Owner::Application(inbox) = &at.owner else { return Ok(None) };
         if at.inbox.visibility.is_none() || !self.has_app_token(at.connector()) {
             return Ok(None);
         }
-        let id = format!("shn_{}", item.key.get(..32).unwrap_or_default());
-        let sealed = self.seal(&SharedNotification::context(&id), &Kept::of(item)).await?;
-        Ok(Some((id, inbox.id.clone(), sealed)))
+        let (id, body) = self.keep(inbox, item, &Kept::of(item)).await?;
+        let instead = Some(self.keep(inbox, item, &Kept::instead_of(item)).await?);
+        Ok(Some(NewShared { id, inbox: inbox.id.clone(), body, instead }))
+    }
+
+    /// The notification as it is kept, if it says that events of an application's accounts were
+    /// lost. It may be about many accounts, so that they are told after the answer.
+    async fn lost(&self, at: &InboxAt, item: &Item) -> Result<Option<NewShared>, TriggerError> {
+        let Owner::Application(inbox) = &at.owner else { return Ok(None) };
+        if item.meaning != Meaning::Lifecycle(Lifecycle::Read) || item.named.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let (id, body) = self.keep(inbox, item, &Kept::lost_by(item)).await?;
+        Ok(Some(NewShared { id, inbox: inbox.id.clone(), body, instead: None }))
     }
 
     /// Notes a request of a service. It is written later, and dropped if too many wait.

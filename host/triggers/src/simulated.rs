@@ -136,6 +136,7 @@ impl Triggers {
             inbox,
             address: Some(address_of(&subscription)),
             route: None,
+            is_identified: true,
             secret: self.seal(&Subscription::context(&subscription), &sealed).await?,
             id: subscription,
         };

@@ -77,17 +77,20 @@ pub(super) fn of(trigger: &Trigger, subscription: Option<&Subscription>, ways: W
         return state("pending", reason);
     }
     let is_pushed = is_pushed(subscription) && !ways.needs_setup;
-    let is_told = is_pushed || (subscription.standing == Standing::None && ways.reads);
     let is_active = match (is_pushed, subscription.standing) {
         (true, _) => true,
         (false, Standing::None) => ways.reads && is_read(subscription, ways.interval),
-        (false, Standing::New | Standing::Active) => false,
+        (false, Standing::New | Standing::Active | Standing::Lost) => false,
     };
     match is_active {
         true => state("active", None),
         false if ways.needs_setup => state("degraded", Some("needs-setup".to_owned())),
         false => {
-            let unknown = if is_told { "the last read is too old" } else { "the service does not notify the gateway" };
+            let unknown = match subscription.standing {
+                Standing::None if ways.reads => "the last read is too old",
+                Standing::Lost if ways.reads => "the service no longer notifies the gateway, which reads at intervals",
+                _ => "the service does not notify the gateway",
+            };
             state("degraded", reason.or_else(|| Some(unknown.to_owned())))
         }
     }

@@ -45,7 +45,10 @@ const NO_PARAMETERS: &str = r#"{"type":"object","properties":{},"additionalPrope
 
 /// The data of events of the gateway: the record of an integration.
 const INTEGRATION: &str = r#"{"type":"object","properties":{"connector":{"type":"string"},"user_identifier":{"type":"string"},"tenant":{"type":"string"}}}"#;
-const INTEGRATION_EXAMPLE: &str = r#"{"connector":"calendar","user_identifier":"ann@example.com","tenant":"default"}"#;
+
+/// An example of it, which tests of triggers deliver.
+pub(super) const INTEGRATION_EXAMPLE: &str =
+    r#"{"connector":"calendar","user_identifier":"ann@example.com","tenant":"default"}"#;
 
 /// A type that a connector declares.
 pub(super) struct TypeOf {
@@ -86,6 +89,10 @@ impl Triggers {
     /// If the store fails.
     pub async fn types(&self, of: Of<'_>, connector: Option<&str>) -> Result<Vec<TypeRecord>, TriggerError> {
         let made = self.parts.store.inboxes().list().await?;
+        let serves = |made: &store::Inbox| match of {
+            Of::Operator => true,
+            Of::Caller { tenant, .. } => made.tenant.is_empty() || made.tenant == tenant,
+        };
         let mut types = Vec::new();
         let live = self.parts.registry.live();
         let mut connectors: Vec<&Arc<Connector>> = live.values().collect();
@@ -101,8 +108,8 @@ impl Triggers {
                 }
                 let kind = TypeOf { connector: Arc::clone(found), index };
                 let is_made = |inbox: &Inbox| {
-                    let is_it = |made: &&store::Inbox| made.connector == **found.name() && made.inbox == inbox.name;
-                    made.iter().find(is_it).is_some_and(|made| is_ready(inbox, made))
+                    let is_it = |made: &store::Inbox| made.connector == **found.name() && made.inbox == inbox.name;
+                    made.iter().any(|made| is_it(made) && serves(made) && is_ready(inbox, made))
                 };
                 types.push(TypeRecord {
                     connector: found.name().to_string(),

@@ -117,12 +117,13 @@ impl Triggers {
         Ok(())
     }
 
-    /// One step, with its failure in the log. Returns if the subscription ended at the service.
-    pub(super) async fn work_on(&self, subscription: &Subscription, deadline: Instant) -> Option<bool> {
+    /// One step, with its failure in the log. Returns if the subscription ended at the service:
+    /// `Some(None)` if nothing was to be ended, and `None` if the step did not come to its end.
+    pub(super) async fn work_on(&self, subscription: &Subscription, deadline: Instant) -> Option<Option<bool>> {
         let Subscription { id, tenant, connector, .. } = subscription;
         let step = Box::pin(self.step(subscription, deadline));
         match tokio::time::timeout_at(deadline + Duration::from_secs(10), step).await {
-            Ok(Ok(ended)) => ended,
+            Ok(Ok(ended)) => Some(ended),
             Ok(Err(error)) => {
                 tracing::error!(subscription = id, tenant, connector, %error, "a step of a subscription failed; it is repeated");
                 None
@@ -146,7 +147,10 @@ impl Triggers {
 
     async fn sweep(&self) {
         let store = &self.parts.store;
-        for swept in [store.events().sweep().await, store.inboxes().sweep_requests(KEEP_REQUESTS).await] {
+        let inboxes = store.inboxes();
+        for swept in
+            [store.events().sweep().await, inboxes.sweep_requests(KEEP_REQUESTS).await, inboxes.sweep_asked().await]
+        {
             if let Err(error) = swept {
                 tracing::debug!(%error, "old events are deleted later");
             }

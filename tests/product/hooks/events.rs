@@ -70,6 +70,46 @@ fn a_notification_is_stored_once_when_it_is_answered() {
 }
 
 #[test]
+fn an_event_that_not_every_parser_reads_reaches_all_triggers_and_keeps_nothing_back() {
+    let world = world();
+    let inbox = Inbox::signed(&world.gateway);
+    let plain = world.trigger("message");
+    let call = world.gateway.client().request("POST", "/triggers").header("x-user-identifier", &email("ada"));
+    let filters = json!([{"pointer": "/type", "in": ["message"]}]);
+    let made = call.json(&json!({"connector": "notified", "type": "message", "filters": filters})).send();
+    assert_eq!(made.status, 201, "{}", made.text());
+    let (filtered, client) = (made.json(), world.gateway.anonymous());
+    let user = me("ada")["id"].as_str().unwrap().to_owned();
+    // Half of a character, a number out of range, and an object that is none for our parser.
+    let long = "12345678901234567890.25";
+    let odd = [r#""cut \ud83d""#, "-1e999", r#"{"$serde_json::private::RawValue": 1}"#, r#""next""#, long];
+    for (id, text) in odd.into_iter().enumerate() {
+        let event = format!(r#"{{"type": "message", "text": {text}}}"#);
+        let body = format!(r#"{{"event_id": "{id}", "event_time": {}, "user": "{user}", "event": {event}}}"#, at(0));
+        let answer = inbox.push(&client, &body, 0).send();
+        assert_eq!((answer.status, answer.text().as_str()), (200, ""), "{text}");
+    }
+    for trigger in [&plain, &filtered] {
+        let path = format!("/triggers/{}", trigger["id"].as_str().unwrap());
+        let answer = world.gateway.client().get(&format!("{path}/events"));
+        assert!(answer.text().contains(long), "a number keeps its digits: {}", answer.text());
+        let page = answer.json();
+        let events = page["events"].as_array().unwrap();
+        let texts: Vec<&Value> = events.iter().map(|event| &event["data"]["text"]).collect();
+        let long: Value = serde_json::from_str(long).unwrap();
+        assert_eq!(texts, [&json!("cut \u{fffd}"), &json!(-1e308), &Value::Null, &json!("next"), &long]);
+        assert_eq!(events[2]["type"], "trigger.gap", "what no one can read is told");
+        let ids: Vec<&Value> = events.iter().map(|event| &event["event"]["id"]).collect();
+        for (id, event) in ids.iter().zip(events) {
+            let shown = world.gateway.client().get(&format!("{path}/events/{}", id.as_str().unwrap())).ok();
+            assert_eq!(shown["data"], event["data"]);
+        }
+        let replayed = world.gateway.client().post(&format!("{path}/replay"), json!({"event_ids": ids})).ok();
+        assert_eq!(replayed, json!({"queued": 5}));
+    }
+}
+
+#[test]
 fn a_query_value_is_repeated_while_the_subscription_is_made_and_never_after_it() {
     let world = world();
     let made = Arc::new(Mutex::new((String::new(), String::new())));

@@ -1,5 +1,7 @@
 //! Events for which a tenant has no room.
 
+use std::time::Duration;
+
 use support::Gate;
 use support::accounts::me;
 use support::jwt::at;
@@ -59,6 +61,34 @@ fn webhooks_wait_while_too_many_are_not_delivered_and_all_are_sent_in_the_end() 
         (world.events(&read, "")["events"][0]["data"]["name"] == "f").then_some(())
     });
     receiver.wait_for_requests(6);
+    let webhooks: Vec<Value> = receiver.seen().iter().map(|seen| verified(seen, &secret)).collect();
+    let mut delivered: Vec<&str> = webhooks.iter().filter_map(|webhook| webhook["data"]["text"].as_str()).collect();
+    delivered.sort_unstable();
+    assert_eq!(delivered, sent, "each once");
+}
+
+#[test]
+fn a_trigger_that_continues_after_a_pause_sends_what_was_kept_when_there_is_room() {
+    let (world, inbox) = notified("[triggers]\nmax_pending_per_tenant = 2");
+    let (_, secret) = make_secret(&world.client());
+    let receiver = Upstream::start();
+    let gate = Gate::default();
+    receiver.reply("*", Reply::empty(204).behind(&gate));
+    let made = world.make(&json!({"connector": "notified", "type": "message", "urls": [receiver.url()]}));
+    assert_eq!(made.status, 201, "{}", made.text());
+    let id = made.json()["id"].as_str().unwrap().to_owned();
+    let patch = |body: Value| world.client().request("PATCH", &format!("/triggers/{id}")).json(&body).send().ok();
+    patch(json!({"paused": true}));
+    let sent = ["a", "b", "c", "d", "e"];
+    sent.iter().for_each(|id| push(&world, &inbox, id, id));
+    assert_eq!(world.record(&id)["pending_deliveries"], 0);
+    patch(json!({"paused": false}));
+    wait_for("the first webhooks", || (world.record(&id)["pending_deliveries"] == 2).then_some(()));
+    receiver.wait_for_requests(1);
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(world.record(&id)["pending_deliveries"], 2);
+    gate.open();
+    receiver.wait_for_requests(5);
     let webhooks: Vec<Value> = receiver.seen().iter().map(|seen| verified(seen, &secret)).collect();
     let mut delivered: Vec<&str> = webhooks.iter().filter_map(|webhook| webhook["data"]["text"].as_str()).collect();
     delivered.sort_unstable();

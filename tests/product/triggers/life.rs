@@ -44,7 +44,12 @@ fn item() -> Value {
 impl World {
     /// Notifies the gateway of an item at the last subscription.
     fn notify(&self, subscriptions: &Mutex<Subscriptions>, id: &str) -> u16 {
-        let (url, secret) = subscriptions.lock().made.last().unwrap().clone();
+        let last = subscriptions.lock().made.last().unwrap().clone();
+        self.notify_at(&last, id)
+    }
+
+    /// Notifies the gateway of an item at the subscription with this URL and secret.
+    fn notify_at(&self, (url, secret): &(String, String), id: &str) -> u16 {
         let path = url.strip_prefix(PUBLIC).unwrap().to_owned();
         let items = json!({"value": [{"clientState": secret, "id": id, "etag": "1", "changeType": "created"}]});
         self.gateway.anonymous().request("POST", &path).json(&items).send().status
@@ -90,6 +95,43 @@ fn triggers_of_one_account_share_a_subscription_and_the_last_one_ends_it() {
 }
 
 #[test]
+fn a_caller_that_does_not_wait_for_the_end_of_a_subscription_learns_that_it_has_not_ended() {
+    let (world, _) = notified();
+    world.connect();
+    let id = world.trigger(&item());
+    let gate = support::Gate::default();
+    world.service.reply("*", Reply::empty(204).behind(&gate));
+    let call = world.client().request("DELETE", &format!("/triggers/{id}")).header("request-timeout", "3");
+    assert_eq!(call.send().ok(), json!({"deleted": true, "unsubscribed": false}));
+    gate.open();
+    wait_for("the end at the service", || (world.asked("DELETE") > 0).then_some(()));
+}
+
+#[test]
+fn a_trigger_that_is_made_while_the_last_one_is_deleted_gets_another_subscription() {
+    let (world, subscriptions) = notified();
+    world.connect();
+    let id = world.trigger(&item());
+    let gate = support::Gate::default();
+    world.service.reply("*", Reply::empty(204).behind(&gate));
+    let deleting = world.client().request("DELETE", &format!("/triggers/{id}")).begin();
+    wait_for("the end at the service", || (world.asked("DELETE") == 1).then_some(()));
+    let making = world.client().request("POST", "/triggers").header("x-user-identifier", &email("ada"));
+    let making = making.json(&item()).begin();
+    let listed = || world.client().get("/triggers").ok()["triggers"].as_array().unwrap().len();
+    wait_for("the new trigger", || (listed() == 1).then_some(()));
+    gate.open();
+    assert_eq!(deleting.wait().ok(), json!({"deleted": true, "unsubscribed": true}));
+    let made = making.wait();
+    assert_eq!(made.status, 201, "{}", made.text());
+    let new = made.json()["id"].as_str().unwrap().to_owned();
+    world.wait_for_status(&new, "active");
+    assert_eq!(world.asked("POST"), 2);
+    assert_eq!(world.notify(&subscriptions, "1"), 200);
+    assert_eq!(world.ids(&new), ["1"]);
+}
+
+#[test]
 fn a_service_that_is_away_is_asked_again_and_the_reason_is_shown() {
     let (world, subscriptions) = notified();
     world.connect();
@@ -127,6 +169,32 @@ fn a_subscription_that_cannot_be_renewed_is_replaced_and_the_former_one_ends_aft
     wait_for("the end of the former one", || (world.asked("DELETE") == 1).then_some(()));
     assert_eq!(world.ids(&id), ["1"]);
     assert_eq!(world.record(&id)["status"], "active");
+}
+
+#[test]
+fn a_notification_of_the_former_subscription_does_not_end_it() {
+    let (world, subscriptions) = notified();
+    world.connect();
+    let id = world.trigger(&item());
+    let renewed_at = || world.record(&id)["subscription"]["renewed_at"].clone();
+    let first = renewed_at();
+    world.make_due(", renew_at = 0");
+    wait_for("another subscription", || (world.asked("POST") == 2 && renewed_at() != first).then_some(()));
+    let [former, new] = [0, 1].map(|index| subscriptions.lock().made[index].clone());
+    assert_ne!(former.0, new.0, "each has a separate URL");
+    assert_eq!(world.notify_at(&former, "1"), 200);
+    let is_due = "UPDATE subscriptions SET rung = rung WHERE due_at = 0 OR leased_until IS NOT NULL";
+    let work = || {
+        world.make_due("");
+        wait_for("the step", || (world.gateway.home().sqlite(is_due) == 0).then_some(()));
+    };
+    work();
+    assert_eq!(world.asked("DELETE"), 0, "the new one has not notified yet");
+    assert_eq!(world.notify_at(&new, "2"), 200);
+    work();
+    assert_eq!(world.asked("DELETE"), 1);
+    assert_eq!(world.notify_at(&former, "3"), 404);
+    assert_eq!(world.ids(&id), ["1", "2"]);
 }
 
 #[test]
@@ -290,4 +358,9 @@ fn an_application_is_told_what_becomes_of_accounts() {
         (&event["data"]["user_identifier"], &event["data"]["connector"]),
         (&json!(email("ada")), &json!("notified"))
     );
+    world.client().post(&format!("/triggers/{id}/test"), json!({})).ok();
+    let types = world.client().get("/trigger-types?connector=gateway").ok();
+    let tested = &world.events(&id, "")["events"][1]["data"];
+    assert!(tested["user_identifier"].is_string(), "{tested}");
+    assert_eq!(*tested, types["trigger_types"][0]["example"]);
 }

@@ -26,6 +26,29 @@ fn another_tenant_and_another_user_see_nothing_of_a_trigger() {
 }
 
 #[test]
+fn an_inbox_of_a_tenant_lets_the_service_notify_the_gateway_for_this_tenant() {
+    let world = world_with("[hooks]\npublic_url = \"https://hooks.example\"");
+    let push = |client: &Client| {
+        let page = client.get("/trigger-types?connector=notified").ok();
+        let types = page["trigger_types"].as_array().unwrap();
+        types.iter().find(|kind| kind["type"] == "message").unwrap()["push"].clone()
+    };
+    let (default, acme) = (world.client(), client(&world.gateway, "acme", None, "operate"));
+    assert_eq!((push(&default), push(&acme)), (json!("needs-setup"), json!("needs-setup")));
+    let make = |body: Value| {
+        let made = world.client().post("/admin/inboxes", body);
+        assert_eq!(made.status, 201, "{}", made.text());
+        made.json()["id"].as_str().unwrap().to_owned()
+    };
+    let inbox = make(json!({"connector": "notified", "inbox": "signed", "tenant": "acme"}));
+    // One that serves all tenants and does not work yet.
+    make(json!({"connector": "notified", "inbox": "signed"}));
+    let added = world.client().post(&format!("/admin/inboxes/{inbox}/secrets"), json!({"secret": "hunter2"}));
+    assert_eq!(added.status, 201, "{}", added.text());
+    assert_eq!((push(&default), push(&acme)), (json!("needs-setup"), json!("available")));
+}
+
+#[test]
 fn triggers_need_the_scope_integrate_and_their_types_the_scope_operate() {
     let world = world();
     let operate = client(&world.gateway, "default", None, "operate");

@@ -50,6 +50,52 @@ fn events_count_from_now_on_and_are_pulled_with_a_cursor_that_is_never_null() {
 }
 
 #[test]
+fn a_trigger_that_joins_a_paused_one_gets_nothing_of_what_happened_before() {
+    let world = world();
+    world.connect();
+    let paused = world.trigger(&on_folder("plans"));
+    world.client().request("PATCH", &format!("/triggers/{paused}")).json(&json!({"paused": true})).send().ok();
+    world.happens("long ago");
+    let joined = world.trigger(&on_folder("plans"));
+    assert_eq!(world.events(&joined, "")["events"], json!([]));
+    world.happens("new");
+    world.read(&joined);
+    let names = |id: &str| -> Vec<Value> {
+        world.events(id, "")["events"].as_array().unwrap().iter().map(|event| event["data"]["name"].clone()).collect()
+    };
+    wait_for("the new event", || (!names(&joined).is_empty()).then_some(()));
+    assert_eq!(names(&joined), ["new"]);
+    assert_eq!(names(&paused), ["long ago", "new"], "the paused one keeps its events");
+}
+
+#[test]
+fn a_read_goes_on_behind_an_event_that_not_every_parser_reads() {
+    let world = world();
+    world.connect();
+    let mut body = on_folder("plans");
+    body["filters"] = json!([{"pointer": "/kind", "in": ["file", null]}]);
+    let id = world.trigger(&body);
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    world.service.on("/changes", move |seen| {
+        let changes = match seen.parameter("since").as_deref() {
+            Some("0") => format!(
+                r#"{{"id": "1", "name": "cut \ud83d"}}, {{"id": "2", "name": {deep}}}, {{"id": "3", "name": "next"}}"#
+            ),
+            _ => String::new(),
+        };
+        Reply::typed("application/json", format!(r#"{{"cursor": "3", "changes": [{changes}]}}"#))
+    });
+    world.read(&id);
+    let events = wait_for("the events", || {
+        world.events(&id, "")["events"].as_array().filter(|events| events.len() == 3).cloned()
+    });
+    let names: Vec<&Value> = events.iter().map(|event| &event["data"]["name"]).collect();
+    assert_eq!(names, [&json!("cut \u{fffd}"), &Value::Null, &json!("next")]);
+    assert_eq!(events[1]["type"], "trigger.gap", "what no one can read is told");
+    assert_eq!(world.record(&id)["status"], "active");
+}
+
+#[test]
 fn a_call_that_waits_for_an_event_ends_when_its_time_is_over() {
     let world = world();
     world.connect();

@@ -1,14 +1,14 @@
 //! Requests by which a service proves that the address is the gateway's.
 
 use super::*;
-use crate::{Answer, answer_after_verification, answer_before_verification};
+use crate::{HandshakeAnswer, answer_after_verification, answer_before_verification};
 use contract::trigger_types::{EchoMember, Handshake, HmacQuery};
 
 fn with(handshake: Handshake) -> Inbox {
     Inbox { handshakes: vec![handshake], ..inbox(Check::Hmac(signed_body())) }
 }
 
-fn before(inbox: &Inbox, request: &Request, secrets: &[&str], waiting: bool) -> Option<Answer> {
+fn before(inbox: &Inbox, request: &Request, secrets: &[&str], waiting: bool) -> Option<HandshakeAnswer> {
     answer_before_verification(inbox, &request.notification(), &secrets_of(secrets), waiting)
 }
 
@@ -16,7 +16,7 @@ fn before(inbox: &Inbox, request: &Request, secrets: &[&str], waiting: bool) -> 
 fn a_query_value_is_repeated_only_while_a_subscription_is_made() {
     let inbox = with(Handshake::EchoQuery("validationToken".to_owned()));
     let request = Request::post("").query("validationToken=Validation%3a+Test+%3cb%3e");
-    assert_eq!(before(&inbox, &request, &[], true), Some(Answer::Text("Validation: Test <b>".to_owned())));
+    assert_eq!(before(&inbox, &request, &[], true), Some(HandshakeAnswer::Text("Validation: Test <b>".to_owned())));
     assert_eq!(before(&inbox, &request, &[], false), None);
     for query in ["validationToken=", "validationtoken=a", "other=a", ""] {
         assert_eq!(before(&inbox, &Request::post("").query(query), &[], true), None, "{query}");
@@ -39,7 +39,7 @@ fn a_member_is_repeated_only_after_the_checks() {
         answer_after_verification(&inbox, &request.notification(), &verified(&inbox, &request))
     };
     let challenge = r#"{"type": "url_verification", "challenge": "3eZbrw1aB\u00e9"}"#;
-    assert_eq!(answer(challenge), Some(Answer::Text("3eZbrw1aBé".to_owned())));
+    assert_eq!(answer(challenge), Some(HandshakeAnswer::Text("3eZbrw1aBé".to_owned())));
     for body in [
         r#"{"type": "event_callback", "challenge": "3eZ"}"#,
         r#"{"type": "url_verification"}"#,
@@ -69,7 +69,7 @@ fn a_query_value_is_signed_with_the_newest_secret() {
     let request = Request::get("crc_token=aGVsbG8_-/%2B%3D&nonce=1");
     // `printf %s 'aGVsbG8_-/+=' | openssl dgst -sha256 -hmac consumer -binary | base64`
     let expected = r#"{"response_token":"sha256=qITXscCqeszHL1EWST2gt79x6c4q0Lq89pIEf6bznvw="}"#;
-    assert_eq!(before(&inbox, &request, &["old", "consumer"], false), Some(Answer::Json(expected.to_owned())));
+    assert_eq!(before(&inbox, &request, &["old", "consumer"], false), Some(HandshakeAnswer::Json(expected.to_owned())));
     assert_eq!(before(&inbox, &request, &[], true), None);
     assert_eq!(before(&inbox, &request, &[""], true), None, "an empty secret signs nothing");
 }

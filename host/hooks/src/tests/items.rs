@@ -143,8 +143,8 @@ fn a_body_may_be_empty_if_everything_is_in_headers() {
 
 #[test]
 fn a_notification_names_its_account_with_every_part_or_not_at_all() {
-    let key = |place: &str| AccountKey { place: pointer(place), account: "/x".to_owned() };
-    let inbox = Inbox { accounts: vec![key("/team"), key("/users/0/id")], ..signed_inbox() };
+    let key = |place: &str, account: &str| AccountKey { place: pointer(place), account: account.to_owned() };
+    let inbox = Inbox { accounts: vec![key("/team", "/x"), key("/users/0/id", "/y")], ..signed_inbox() };
     let accounts = |body: &str| only(&inbox, &signed(body)).accounts;
     let both = Some(vec!["T1".to_owned(), "7".to_owned()]);
     assert_eq!(accounts(r#"{"id": 1, "team": "T1", "users": [{"id": 7}]}"#), both);
@@ -161,4 +161,25 @@ fn the_time_of_an_event_is_the_services() {
     assert_eq!(time(r#"{"id": 1, "at": "2026-01-31T12:00:00Z"}"#), Some(super::at(NOW)));
     assert_eq!(time(r#"{"id": 1, "at": "soon"}"#), None);
     assert_eq!(time(r#"{"id": 1}"#), None);
+}
+
+#[test]
+fn a_value_of_the_account_has_other_places_only_in_notifications_about_the_subscription() {
+    let key = |place: &str, account: &str| AccountKey { place: pointer(place), account: account.to_owned() };
+    let inbox = Inbox {
+        accounts: vec![key("/for/team", "/team"), key("/for/user", "/user"), key("/team", "/team")],
+        ..signed_inbox()
+    };
+    let of = |body: &str| {
+        let item = only(&inbox, &signed(body));
+        (item.accounts, item.named)
+    };
+    let text = |text: &str| Some(text.to_owned());
+    let both = vec!["T1".to_owned(), "U1".to_owned()];
+    assert_eq!(
+        of(r#"{"id": "1", "team": "T2", "for": {"team": "T1", "user": "U1"}}"#),
+        (Some(both), vec![text("T1"), text("U1")])
+    );
+    assert_eq!(of(r#"{"id": "1", "team": "T2"}"#), (None, vec![text("T2"), None]));
+    assert_eq!(of(r#"{"id": "1", "team": "T2", "for": {"user": "U1"}}"#), (None, vec![text("T2"), text("U1")]));
 }

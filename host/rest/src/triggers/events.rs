@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use hyper::Response;
+use serde::Serialize;
 use serde_json::json;
 
 use super::{trigger_problem, unknown_trigger};
 use body::Body;
 use clock::timestamp;
-use endpoint::answer::private_answer;
+use endpoint::answer::{private_answer, private_text};
 use endpoint::authorize::AuthorizedCaller;
 use endpoint::body::read_record;
 use endpoint::page;
@@ -25,7 +26,7 @@ pub async fn list_events(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result
     let id = call.arguments.trigger_id;
     let query = parse_query(call.head.uri.query().unwrap_or_default())?;
     let found = call.gateway.triggers.events(caller.triggers(), id, query).await.map_err(trigger_problem)?;
-    Ok(private_answer(&json!(found.ok_or_else(|| unknown_trigger(id))?)))
+    answer(&found.ok_or_else(|| unknown_trigger(id))?)
 }
 
 /// GET /triggers/{trigger_id}/events/{event_id}.
@@ -33,13 +34,19 @@ pub async fn get_event(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<R
     let (triggers, of) = (&call.gateway.triggers, caller.triggers());
     let (id, event_id) = (call.arguments.trigger_id, call.arguments.event_id);
     if let Some(event) = triggers.event(of, id, event_id).await.map_err(trigger_problem)? {
-        return Ok(private_answer(&json!(event)));
+        return answer(&event);
     }
     triggers.get(of, id).await.map_err(trigger_problem)?.ok_or_else(|| unknown_trigger(id))?;
     Err(problem::UNKNOWN_EVENT.with_detail(format!(
         "The trigger has no event `{event_id}`, or no longer: events are kept for `triggers.keep_h` hours. \
          GET /triggers/{id}/events lists them."
     )))
+}
+
+/// Events as they are stored: a number keeps all its digits.
+fn answer(events: &impl Serialize) -> Result<Response<Body>, Problem> {
+    let text = serde_json::to_vec(events).map_err(|error| trigger_problem(error.into()))?;
+    Ok(private_text(text))
 }
 
 /// POST /triggers/{trigger_id}/replay.

@@ -44,7 +44,8 @@ pub fn trigger_problem_of(error: TriggerError, connector: &str) -> Problem {
             ),
         TriggerError::TooSoon(again_in) => RATE_LIMITED
             .with_detail(format!(
-                "The last read was a moment ago; try again in {} s. The gateway also reads at the interval of the trigger.",
+                "The last read was a moment ago, or the service wants no request yet; try again in {} s. The gateway also reads \
+                 at the interval of the trigger.",
                 whole_seconds(again_in)
             ))
             .retry_after(whole_seconds(again_in)),

@@ -37,7 +37,7 @@ pub const SUBSCRIPTION_STATES: [&str; 5] = ["pending", "push", "poll", "needs-us
 const IN_STATES: [&str; 5] = [
     "blocked IS NULL AND standing = 'new'",
     "blocked IS NULL AND standing = 'active'",
-    "blocked IS NULL AND standing = 'none'",
+    "blocked IS NULL AND standing IN ('none', 'lost')",
     "blocked = 'user'",
     "blocked = 'final'",
 ];

@@ -72,6 +72,7 @@ async fn subscriptions_are_counted_by_their_state(site: Site) {
         "standing = 'active'",
         "standing = 'active'",
         "standing = 'none'",
+        "standing = 'lost'",
         "blocked = 'user'",
         "blocked = 'final'",
     ];
@@ -83,6 +84,6 @@ async fn subscriptions_are_counted_by_their_state(site: Site) {
     let counted = store.backlog(at_second(1000), DAY).await.unwrap().subscriptions;
     assert_eq!(
         SUBSCRIPTION_STATES.iter().zip(counted).collect::<Vec<_>>(),
-        [(&"pending", 1), (&"push", 2), (&"poll", 1), (&"needs-user", 1), (&"failed", 1),]
+        [(&"pending", 1), (&"push", 2), (&"poll", 2), (&"needs-user", 1), (&"failed", 1),]
     );
 }

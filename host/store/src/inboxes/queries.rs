@@ -4,7 +4,8 @@ use database::connection::{Connection, Durability};
 use database::id::random_id;
 use database::value::values;
 
-use super::types::{Inbox, InboxSecret, NewInbox, SecretAdded};
+use super::rejections::forget_rejections;
+use super::types::{Inbox, NewInbox, SecretAdded};
 use crate::audit::{self, Acting, AuditAction};
 use crate::handles::Inboxes;
 use crate::records::record;
@@ -15,16 +16,13 @@ const MAX_SECRETS: u64 = 2;
 
 /// The columns of an [`Inbox`] without its secrets, in the order in which they are read.
 const COLUMNS: &str =
-    "id, connector, inbox, tenant, address, created_at, last_accepted_at, last_rejected_at, last_rejection,
-    (SELECT count(*) FROM hook_requests
-     WHERE address = inboxes.id AND outcome = 'rejected' AND at > now_ms() - 86400000)";
+    "id, connector, inbox, tenant, address, created_at, last_accepted_at, last_rejected_at, last_rejection";
 
 impl Inboxes<'_> {
     /// Adds an inbox, and returns it.
     ///
     /// # Errors
-    /// Fails with [`StoreError::Duplicate`] if the tenant has this inbox, or if the database does not
-    /// answer.
+    /// Fails with [`StoreError::Duplicate`] if the tenant has this inbox.
     pub async fn add(self, new: NewInbox) -> Stored<Inbox> {
         let by = Acting::current();
         self.0.write(Durability::PowerLoss, move |connection| {
@@ -76,6 +74,7 @@ impl Inboxes<'_> {
                 let deleted: Option<(String, String, String)> = connection
                     .optional("DELETE FROM inboxes WHERE id = $1 RETURNING tenant, connector, inbox", values![&id])?;
                 let Some((tenant, connector, name)) = deleted else { return Ok(false) };
+                forget_rejections(connection, &id)?;
                 wake_subscriptions(connection, &connector, &name)?;
                 audit::note(connection, &by, AuditAction::InboxDeleted, &id, &tenant, "")?;
                 Ok(true)
@@ -130,11 +129,10 @@ impl Inboxes<'_> {
 
 /// Makes work due on the subscriptions of an inbox, because it can be used now, or no longer.
 fn wake_subscriptions(connection: &mut dyn Connection, connector: &str, inbox: &str) -> Stored<()> {
-    connection.execute(
+    connection.run(
         "UPDATE subscriptions SET due_at = now_ms(), rung = rung + 1 WHERE connector = $1 AND inbox = $2",
         values![connector, inbox],
-    )?;
-    Ok(())
+    )
 }
 
 /// The inbox that has this value in a column with distinct values.
@@ -147,11 +145,10 @@ fn find(connection: &mut dyn Connection, column: &str, value: &str) -> Stored<Op
 }
 
 fn read_secrets(connection: &mut dyn Connection, inbox: &mut Inbox) -> Stored<()> {
-    let secrets: Vec<InboxSecret> = connection.all(
+    inbox.secrets = connection.all(
         "SELECT id, created_at, data_key, secret FROM inbox_secrets WHERE inbox = $1 ORDER BY created_at, id",
         values![&inbox.id],
     )?;
-    inbox.secrets = secrets;
     Ok(())
 }
 
@@ -161,5 +158,5 @@ record! {
             let (at, reason): (Option<_>, Option<_>) = (row.read()?, row.read()?);
             at.zip(reason)
         },
-        rejected_24h, secrets = Vec::new()
+        secrets = Vec::new()
 }

@@ -1,11 +1,9 @@
 //! Inboxes and requests to them, as they are stored.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use database::id::random_id;
-
-use crate::records::record;
-use crate::{Sealed, Stored};
+use crate::Sealed;
+use crate::records::{new_id, record};
 
 /// An inbox to be stored.
 #[derive(Clone, Debug)]
@@ -39,8 +37,6 @@ pub struct Inbox {
     pub last_accepted_at: Option<SystemTime>,
     /// Time and reason of the last request that did not.
     pub last_rejection: Option<(SystemTime, String)>,
-    /// Requests of the last 24 hours that did not pass.
-    pub rejected_24h: u64,
     /// The secrets, the oldest first.
     pub secrets: Vec<InboxSecret>,
 }
@@ -57,12 +53,9 @@ pub struct InboxSecret {
 }
 
 impl InboxSecret {
-    /// Makes the id of a new secret.
-    ///
-    /// # Errors
-    /// Fails if the operating system provides no random numbers.
-    pub fn new_id() -> Stored<String> {
-        random_id("ibs_")
+    new_id! {
+        /// Makes the id of a new secret.
+        new_id = "ibs_"
     }
 
     /// The context in which a secret is sealed.
@@ -145,7 +138,22 @@ pub struct HookRequestFilter {
     pub limit: u32,
 }
 
-/// A notification that other accounts may see too, for whom the service must be asked.
+/// A notification to be kept until its accounts were found: one that other accounts may see too, or
+/// one about lost events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewShared {
+    /// Its id, which is the same when the service sends it again.
+    pub id: String,
+    /// The inbox that it came to.
+    pub inbox: String,
+    /// Its body, sealed with [`SharedNotification::context`].
+    pub body: Sealed,
+    /// The id and the sealed body of the notification that takes its place if too many wait. `None`
+    /// if it is kept in any case.
+    pub instead: Option<(String, Sealed)>,
+}
+
+/// A notification that is kept until its accounts were found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedNotification {
     /// Its id.
@@ -154,8 +162,12 @@ pub struct SharedNotification {
     pub inbox: String,
     /// Its body, sealed with [`SharedNotification::context`].
     pub body: Sealed,
-    /// The number of times that the service was asked.
+    /// The number of times that the service was asked and did not answer.
     pub attempts: u32,
+    /// Time at which it came.
+    pub created_at: SystemTime,
+    /// Time since then, by the clock of the database.
+    pub age: Duration,
 }
 
 impl SharedNotification {
@@ -174,5 +186,6 @@ record! {
 }
 
 record! {
-    row => SharedNotification: id, inbox, body, attempts = u32::try_from(row.read::<i64>()?).unwrap_or(u32::MAX)
+    row => SharedNotification: id, inbox, body, attempts = u32::try_from(row.read::<i64>()?).unwrap_or(u32::MAX),
+        created_at, age = Duration::from_millis(u64::try_from(row.read::<i64>()?).unwrap_or_default())
 }

@@ -4,26 +4,23 @@ use database::connection::{Connection, Durability};
 use database::value::values;
 use vault::Vault;
 
-use super::leases::COLUMNS;
+use super::leases::{COLUMNS, ring};
 use super::types::{PushedEvents, Route, StoredPush, Subscription};
 use crate::Stored;
 use crate::handles::Subscriptions;
+use crate::inboxes::keep_shared;
 use crate::triggers::{NewEvent, insert_told_events, is_known};
 
 impl Subscriptions<'_> {
-    /// Returns the subscription with an address.
+    /// Returns the subscription with an address. It may be the address of the one that it has
+    /// replaced.
     pub async fn at(self, address: &str) -> Stored<Option<Subscription>> {
-        let address = address.to_owned();
-        self.0
-            .read(move |connection| {
-                connection
-                    .optional(&format!("SELECT {COLUMNS} FROM subscriptions WHERE address = $1"), values![&address])
-            })
-            .await
+        let at = format!("SELECT {COLUMNS} FROM subscriptions WHERE address = $1 OR former_address = $1");
+        self.0.read_optional(at, values![address]).await
     }
 
-    /// Returns the subscriptions of an account at an inbox of an application. `tenant` is empty for
-    /// those of all tenants.
+    /// Returns the subscriptions of an account at an inbox of an application, unless they wait for
+    /// the user. `tenant` is empty for those of all tenants.
     pub async fn on_route(
         self,
         connector: &str,
@@ -31,56 +28,74 @@ impl Subscriptions<'_> {
         tenant: &str,
         route: &Route,
     ) -> Stored<Vec<Subscription>> {
-        let [connector, inbox, tenant] = [connector, inbox, tenant].map(str::to_owned);
-        let Route(route) = route.clone();
-        self.0
-            .read(move |connection| {
-                connection.all(
-                    &format!(
-                        "SELECT {COLUMNS} FROM subscriptions
-                     WHERE connector = $1 AND inbox = $2 AND route = $3 AND ($4 = '' OR tenant = $4) ORDER BY id"
-                    ),
-                    values![&connector, &inbox, &route, &tenant],
-                )
-            })
-            .await
+        let on_route = format!(
+            "SELECT {COLUMNS} FROM subscriptions
+             WHERE connector = $1 AND inbox = $2 AND route = $3 AND ($4 = '' OR tenant = $4)
+                 AND (blocked IS NULL OR blocked <> 'user') ORDER BY id"
+        );
+        self.0.read_all(on_route, values![connector, inbox, &route.0, tenant]).await
+    }
+
+    /// Returns subscriptions of accounts at an inbox of an application, unless they wait for the
+    /// user, in the order of their ids after one of them. `tenant` is empty for those of all
+    /// tenants.
+    pub async fn at_inbox(
+        self,
+        connector: &str,
+        inbox: &str,
+        tenant: &str,
+        after: &str,
+        limit: u32,
+    ) -> Stored<Vec<Subscription>> {
+        let at_inbox = format!(
+            "SELECT {COLUMNS} FROM subscriptions
+             WHERE connector = $1 AND inbox = $2 AND route IS NOT NULL AND ($3 = '' OR tenant = $3) AND id > $4
+                 AND (blocked IS NULL OR blocked <> 'user') ORDER BY id LIMIT $5"
+        );
+        self.0.read_all(at_inbox, values![connector, inbox, tenant, after, limit]).await
     }
 
     /// Stores everything that a request of a service changes, in one transaction.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer. Nothing is stored then.
     pub async fn store_pushed(self, vault: &Vault, pushed: PushedEvents) -> Stored<StoredPush> {
         let (vault, quota) = (vault.clone(), self.0.quota);
         self.0
             .write(Durability::PowerLoss, move |connection| {
-                let PushedEvents { events, max_pending, mut about, mut renewed_now, shared, inbox } = pushed;
-                let is_shared_before = shared.is_some() && are_known(connection, &events)?;
+                let PushedEvents {
+                    events,
+                    max_pending,
+                    mut about,
+                    mut renewed_now,
+                    mut shared,
+                    max_shared,
+                    inbox,
+                    is_former,
+                } = pushed;
+                if !shared.is_empty() && are_known(connection, &events)? {
+                    shared.retain(|new| new.instead.is_none());
+                }
                 let stored = insert_told_events(connection, &vault, events, (quota, max_pending))?;
                 // Each transaction locks rows in the same order.
                 about.sort_unstable();
+                // It is no sign of the subscription that has replaced the one that it is from.
+                let push = if is_former { "" } else { ", last_push_at = now_ms()" };
                 for (id, is_read) in &about {
-                    let change = if *is_read { ", rung = rung + 1, due_at = now_ms(), read_at = now_ms()" } else { "" };
+                    let read = if *is_read { format!(", {}", ring()) } else { String::new() };
                     connection.execute(
-                        &format!(
-                            "UPDATE subscriptions SET last_push_at = now_ms(), empty_reads = 0{change} WHERE id = $1"
-                        ),
+                        &format!("UPDATE subscriptions SET empty_reads = 0{push}{read} WHERE id = $1"),
                         values![id],
                     )?;
                 }
                 renewed_now.sort_unstable();
                 for id in &renewed_now {
+                    // After a failure, the time of the next attempt holds.
                     connection.execute(
-                    "UPDATE subscriptions SET renew_at = now_ms(), rung = rung + 1, due_at = now_ms() WHERE id = $1",
-                    values![id],
-                )?;
-                }
-                if let Some((id, inbox, body)) = shared.filter(|_| !is_shared_before) {
-                    connection.execute(
-                        "INSERT INTO shared_notifications (id, inbox, data_key, body, due_at, created_at)
-                     VALUES ($1, $2, $3, $4, now_ms(), now_ms()) ON CONFLICT (id) DO NOTHING",
-                        values![&id, &inbox, &body.key_id, &body.bytes],
+                        "UPDATE subscriptions SET renew_at = now_ms(), rung = rung + 1, due_at = now_ms()
+                         WHERE id = $1 AND (failed_renewals = 0 OR renew_at IS NULL OR renew_at <= now_ms())",
+                        values![id],
                     )?;
+                }
+                for new in &shared {
+                    keep_shared(connection, new, max_shared)?;
                 }
                 if let Some(inbox) = inbox {
                     connection

@@ -1,4 +1,8 @@
 //! Subscriptions, on every database.
+//!
+//! - [`races`]: what changes during a step
+
+mod races;
 
 use std::time::Duration;
 
@@ -11,6 +15,9 @@ on_every_database!(
     tenants_take_turns,
     a_gateway_that_lost_the_lease_stores_nothing,
     a_notification_during_a_step_makes_the_next_one_due,
+    a_notification_does_not_shorten_the_time_that_a_service_has_named,
+    a_notification_shortens_the_time_after_other_failures_to_a_minute,
+    a_caller_requests_a_read_once_in_a_while,
     a_step_keeps_what_it_has_found,
     a_handshake_is_expected_only_while_a_gateway_works_on_the_subscription,
     an_account_is_found_by_its_route,
@@ -18,6 +25,7 @@ on_every_database!(
     a_step_leaves_a_subscription_to_the_caller_that_deletes_its_last_trigger,
     events_and_the_cursor_behind_them_are_stored_together,
     another_account_under_the_name_gets_nothing_of_the_former_one,
+    service_accounts_are_told_apart_by_their_email_addresses,
     reads_that_find_nothing_are_counted_until_an_event_or_a_notification,
 );
 
@@ -64,7 +72,7 @@ async fn a_gateway_that_lost_the_lease_stores_nothing(site: Site) {
     assert_eq!(store.subscriptions().store_read(&vault, &slow, read(), LONG).await.unwrap(), None);
     assert_eq!(store.subscriptions().end_step(&slow, idle()).await.unwrap(), None);
     assert!(!store.subscriptions().delete(&id, slow.fence).await.unwrap());
-    assert_eq!(store.events().of(&trigger, 0, 9).await.unwrap().0, []);
+    assert_eq!(store.events().of(&trigger, 0, 9).await.unwrap().events, []);
     assert_eq!(store.subscriptions().store_read(&vault, &next, read(), LONG).await.unwrap(), Some(1));
 }
 
@@ -83,6 +91,68 @@ async fn a_notification_during_a_step_makes_the_next_one_due(site: Site) {
     let pushed = PushedEvents { about: vec![(id, false)], ..PushedEvents::default() };
     store.subscriptions().store_pushed(&vault, pushed).await.unwrap();
     assert_eq!(take(&site).await, [], "there is nothing to read");
+}
+
+/// Ends a step in which a read has failed, so that the next one is due in an hour.
+async fn fail_to_read(site: &Site, id: &str, limited: Option<Duration>) {
+    let taken = site.store.subscriptions().take_one(id, LONG).await.unwrap().unwrap();
+    let step =
+        SubscriptionStep { read: Some(false), has_tried: true, limited, read_in: Some(HOUR), look_in: HOUR, ..idle() };
+    assert!(site.store.subscriptions().end_step(&taken, step).await.unwrap().is_some());
+}
+
+/// The service notifies of a subscription. Returns the time until the next read.
+async fn ring(site: &Site, id: &str) -> Duration {
+    assert!(site.store.subscriptions().wake(id, false).await.unwrap());
+    let found = site.store.subscriptions().get(id).await.unwrap().unwrap();
+    found.read_at.unwrap().duration_since(found.now).unwrap_or_default()
+}
+
+async fn a_notification_does_not_shorten_the_time_that_a_service_has_named(site: Site) {
+    let (_, id) = add(&site.store, "acme", "a").await;
+    fail_to_read(&site, &id, Some(HOUR)).await;
+    assert!(ring(&site, &id).await > HOUR / 2);
+    assert_eq!(take(&site).await, []);
+    // A step for another reason, during which the service notifies once more.
+    let taken = site.store.subscriptions().take_one(&id, LONG).await.unwrap().unwrap();
+    assert!(ring(&site, &id).await > HOUR / 2);
+    let step = SubscriptionStep { is_held: true, read_in: Some(HOUR), ..idle() };
+    let now = site.store.subscriptions().end_step(&taken, step).await.unwrap().unwrap();
+    assert!(now.read_at.unwrap() > now.now + HOUR / 2);
+    // One that is asked for by an operator does not wait.
+    site.store.subscriptions().wake(&id, true).await.unwrap();
+    assert!(take(&site).await.remove(0).read_at.is_some_and(|at| at <= now.now + HOUR / 2));
+}
+
+async fn a_notification_shortens_the_time_after_other_failures_to_a_minute(site: Site) {
+    let (_, id) = add(&site.store, "acme", "a").await;
+    fail_to_read(&site, &id, None).await;
+    let wait = ring(&site, &id).await;
+    assert!(wait > Duration::from_secs(30) && wait <= Duration::from_secs(60), "{wait:?}");
+    assert_eq!(take(&site).await, []);
+    site.execute("UPDATE subscriptions SET tried_at = tried_at - 60000").await;
+    assert_eq!(ring(&site, &id).await, Duration::ZERO);
+    assert_eq!(take(&site).await.len(), 1);
+}
+
+async fn a_caller_requests_a_read_once_in_a_while(site: Site) {
+    let (_, id) = add(&site.store, "acme", "a").await;
+    let request = async || site.store.subscriptions().request_read(&id, LONG).await.unwrap();
+    assert_eq!(request().await, None);
+    assert!(request().await.is_some_and(|wait| wait > LONG / 2 && wait <= LONG), "it was requested a moment ago");
+    let taken = take(&site).await.remove(0);
+    let read = SubscriptionStep { read: Some(true), ..idle() };
+    assert!(site.store.subscriptions().end_step(&taken, read).await.unwrap().is_some());
+    assert!(request().await.is_some(), "it was read a moment ago");
+    site.execute("UPDATE subscriptions SET last_read_at = last_read_at - 60000").await;
+    assert_eq!(request().await, None);
+    fail_to_read(&site, &id, None).await;
+    assert!(request().await.is_some(), "a read has failed a moment ago");
+    site.execute("UPDATE subscriptions SET tried_at = tried_at - 60000").await;
+    assert_eq!(request().await, None, "a caller need not wait for the next attempt");
+    fail_to_read(&site, &id, Some(HOUR)).await;
+    site.execute("UPDATE subscriptions SET tried_at = NULL").await;
+    assert!(request().await.is_some_and(|wait| wait > HOUR / 2), "the service wants no read");
 }
 
 async fn a_step_keeps_what_it_has_found(site: Site) {
@@ -184,7 +254,7 @@ async fn events_and_the_cursor_behind_them_are_stored_together(site: Site) {
     assert!(after.last_read_at.is_some());
     let damaged = ReadEvents { cursor: sealed("dk_unknown"), events: vec![event(&trigger, "acme", "z")] };
     assert!(store.subscriptions().store_read(&vault, &taken, damaged, LONG).await.is_err());
-    assert_eq!(store.events().of(&trigger, 0, 9).await.unwrap().0.len(), 2, "neither is stored");
+    assert_eq!(store.events().of(&trigger, 0, 9).await.unwrap().events.len(), 2, "neither is stored");
 }
 
 async fn another_account_under_the_name_gets_nothing_of_the_former_one(site: Site) {
@@ -225,6 +295,35 @@ async fn another_account_under_the_name_gets_nothing_of_the_former_one(site: Sit
     assert!(store.subscriptions().end_step(&taken, step).await.unwrap().is_some());
     let found = store.subscriptions().on_route("calendar", "hook", "", &other).await.unwrap();
     assert!(found.len() == 1 && found[0].is_identified);
+}
+
+async fn service_accounts_are_told_apart_by_their_email_addresses(site: Site) {
+    let (store, vault) = (&site.store, site.vault().await);
+    vault.know_newest_key().await.unwrap();
+    let key = key(store).await;
+    let holder = crate::testing::holder();
+    let connect = async |email: Option<&str>| {
+        let account = crate::Account { email: email.map(str::to_owned), ..crate::Account::default() };
+        let details = crate::Details { account, ..crate::testing::details() };
+        let connecting =
+            store.integrations().connect(&holder, "ann", crate::AuthType::OAuth2, details, Vec::new(), None);
+        connecting.await.unwrap();
+    };
+    connect(Some("ada@example.com")).await;
+    let trigger =
+        crate::NewTrigger { connector: "calendar".into(), user_identifier: "ann".into(), ..trigger("acme", &key) };
+    let id = store.triggers().add(trigger, Some(subscription("a", &key)), 9).await.unwrap().unwrap();
+    let taken = store.subscriptions().take_one(&id, LONG).await.unwrap().unwrap();
+    let read = ReadEvents { cursor: sealed(&key), events: vec![] };
+    store.subscriptions().store_read(&vault, &taken, read, LONG).await.unwrap();
+    let cursor = async || store.subscriptions().get(&id).await.unwrap().unwrap().cursor;
+
+    connect(Some("ada@example.com")).await;
+    connect(None).await;
+    assert_eq!(cursor().await, Some(sealed(&key)), "it is the same account, or was not asked for its identity");
+    connect(Some("ada@example.com")).await;
+    connect(Some("bob@example.com")).await;
+    assert_eq!(cursor().await, None);
 }
 
 async fn reads_that_find_nothing_are_counted_until_an_event_or_a_notification(site: Site) {

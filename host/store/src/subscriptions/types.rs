@@ -3,11 +3,11 @@
 use std::time::{Duration, SystemTime};
 
 use database::digest::sha256_hex;
-use database::id::random_id;
-use database::value::{FromRow, Row};
+use database::value::Row;
 
+use crate::inboxes::NewShared;
 use crate::integrations::read_sealed;
-use crate::records::named;
+use crate::records::{named, new_id, record};
 use crate::triggers::{NewEvent, Trigger, TriggerState};
 use crate::{Sealed, Stored};
 
@@ -25,23 +25,20 @@ pub struct NewSubscription {
     pub address: Option<String>,
     /// The account in notifications at an inbox of an application.
     pub route: Option<Route>,
+    /// `false` if the service has not said yet whose account it is.
+    pub is_identified: bool,
     /// Its parameters and its secret, sealed with [`Subscription::context`].
     pub secret: Sealed,
 }
 
 /// The hash of an account's values in notifications at an inbox of an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Route(pub(super) String);
+pub struct Route(pub(crate) String);
 
 impl Route {
     /// The route of these values. Their case does not matter.
     pub fn of(values: &[String]) -> Self {
         Self(sha256_hex(values.join("\0").to_lowercase().as_bytes()))
-    }
-
-    /// As its column has it.
-    pub(crate) fn text(self) -> String {
-        self.0
     }
 }
 
@@ -55,6 +52,15 @@ named! {
         Active = "active",
         /// The service does not notify the gateway. It reads at intervals.
         None = "none",
+        /// The service has notified the gateway, and no longer does. It reads at intervals.
+        Lost = "lost",
+    }
+}
+
+impl Standing {
+    /// Returns `true` if the gateway reads at intervals because the service does not notify it.
+    pub const fn is_polled(self) -> bool {
+        matches!(self, Self::None | Self::Lost)
     }
 }
 
@@ -80,6 +86,8 @@ pub struct Subscription {
     pub user_identifier: String,
     pub inbox: Option<String>,
     pub address: Option<String>,
+    /// The address of the subscription that was replaced, until that one has ended.
+    pub former_address: Option<String>,
     pub secret: Sealed,
     pub cursor: Option<Sealed>,
     pub standing: Standing,
@@ -100,25 +108,24 @@ pub struct Subscription {
     pub rung: i64,
     /// `true` while the service may prove that the address is the gateway's.
     pub shakes_hands: bool,
-    /// `false` once another account is connected under the name, until the service has said whose it
-    /// is.
+    /// `false` once another account is connected under the name, until the service has said whose
+    /// it is.
     pub is_identified: bool,
+    /// `true` if the access of the account has ended.
+    pub is_ended: bool,
     /// Number of the last lease.
     pub fence: i64,
     /// The time of the database when it was read.
     pub now: SystemTime,
-    /// Its triggers, the oldest first. Only a subscription that was just taken has them: they are for
-    /// the step of work that begins.
+    /// Its triggers, the oldest first. Only a subscription that was just taken has them: they are
+    /// for the step of work that begins.
     pub triggers: Vec<Trigger>,
 }
 
 impl Subscription {
-    /// Makes the id of a new subscription.
-    ///
-    /// # Errors
-    /// Fails if the operating system provides no random numbers.
-    pub fn new_id() -> Stored<String> {
-        random_id("sub_")
+    new_id! {
+        /// Makes the id of a new subscription.
+        new_id = "sub_"
     }
 
     /// The context in which parameters and secret are sealed.
@@ -142,15 +149,27 @@ pub struct SubscriptionStep {
     pub standing: Option<(Standing, String, Option<Duration>)>,
     /// The cursor behind reads that have found nothing, and the number of these reads.
     pub cursor: Option<(Sealed, u32)>,
+    /// `true` if the cursor is forgotten. `cursor` is `None` then.
+    pub forgets_cursor: bool,
+    /// The last segments of the public addresses: that of the subscription, and that of the one
+    /// that was replaced.
+    pub addresses: Option<(Option<String>, Option<String>)>,
     /// The URL of this gateway that the service was told, up to the address.
     pub base: Option<String>,
-    /// Set if the service was asked whose account it is: the account in notifications at an inbox of an
-    /// application.
+    /// Set if the service was asked whose account it is: the account in notifications at an inbox
+    /// of an application.
     pub identified: Option<Option<Route>>,
     /// Set if the service was asked to begin or renew it: `true` if it did.
     pub renewed: Option<bool>,
     /// Set if it was read: `true` if that succeeded.
     pub read: Option<bool>,
+    /// `true` if it was not read because the last read has failed, and the time of the next attempt
+    /// has not come.
+    pub is_held: bool,
+    /// `true` if a read has failed, whatever that means for the next one.
+    pub has_tried: bool,
+    /// The time for which the service wants no read, as it has said.
+    pub limited: Option<Duration>,
     /// The reason of a failure. A step without a failure removes it.
     pub reason: Option<String>,
     /// Set if nothing can be done.
@@ -185,10 +204,14 @@ pub struct PushedEvents {
     pub about: Vec<(String, bool)>,
     /// Subscriptions that are renewed or made anew now.
     pub renewed_now: Vec<String>,
-    /// A notification that other accounts may see too: its id, its inbox and its sealed body.
-    pub shared: Option<(String, String, Sealed)>,
+    /// Notifications whose accounts are found later.
+    pub shared: Vec<NewShared>,
+    /// The number of these that may wait at an inbox.
+    pub max_shared: u32,
     /// The inbox of an application that has accepted it.
     pub inbox: Option<String>,
+    /// `true` if it came to the address of a subscription that was replaced.
+    pub is_former: bool,
 }
 
 /// The events of a request that were stored, and those that were not.
@@ -200,47 +223,18 @@ pub struct StoredPush {
     pub dropped: Vec<String>,
 }
 
-impl FromRow for Subscription {
-    fn from_row(row: &mut Row) -> Stored<Self> {
-        let number = |row: &mut Row| -> Stored<u32> { Ok(u32::try_from(row.read::<i64>()?).unwrap_or(u32::MAX)) };
-        Ok(Self {
-            id: row.read()?,
-            tenant: row.read()?,
-            subject: row.read()?,
-            connector: row.read()?,
-            user_identifier: row.read()?,
-            inbox: row.read()?,
-            address: row.read()?,
-            secret: Sealed { key_id: row.read()?, bytes: row.read()? },
-            cursor: read_sealed(row)?,
-            standing: row.read()?,
-            kinds: row.read()?,
-            base: row.read()?,
-            expires_at: row.read()?,
-            renewed_at: row.read()?,
-            renew_at: row.read()?,
-            last_push_at: row.read()?,
-            last_read_at: row.read()?,
-            read_at: row.read()?,
-            failed_renewals: number(row)?,
-            failed_reads: number(row)?,
-            empty_reads: number(row)?,
-            reason: row.read()?,
-            blocked: row
-                .read::<Option<String>>()?
-                .and_then(|name| Blocked::ALL.into_iter().find(|blocked| blocked.name() == name)),
-            rung: row.read()?,
-            shakes_hands: row.read()?,
-            is_identified: row.read()?,
-            fence: row.read()?,
-            now: row.read()?,
-            triggers: Vec::new(),
-        })
-    }
+fn number(row: &mut Row) -> Stored<u32> {
+    Ok(u32::try_from(row.read::<i64>()?).unwrap_or(u32::MAX))
 }
 
-impl Blocked {
-    pub(super) fn column(blocked: Option<Self>) -> Option<&'static str> {
-        blocked.map(Self::name)
-    }
+fn read_blocked(row: &mut Row) -> Stored<Option<Blocked>> {
+    let name: Option<String> = row.read()?;
+    Ok(name.and_then(|name| Blocked::ALL.into_iter().find(|blocked| blocked.name() == name)))
+}
+
+record! {
+    row => Subscription: id, tenant, subject, connector, user_identifier, inbox, address, former_address,
+        secret, cursor = read_sealed(row)?, standing, kinds, base, expires_at, renewed_at, renew_at, last_push_at,
+        last_read_at, read_at, failed_renewals = number(row)?, failed_reads = number(row)?, empty_reads = number(row)?,
+        reason, blocked = read_blocked(row)?, rung, shakes_hands, is_identified, is_ended, fence, now, triggers = Vec::new()
 }

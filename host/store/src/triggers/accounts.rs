@@ -14,15 +14,9 @@ use crate::records::record;
 impl Events<'_> {
     /// Returns changes of accounts that no event was made of, the oldest first.
     pub async fn integration_changes(self, limit: u32) -> Stored<Vec<IntegrationChange>> {
-        self.0
-            .read(move |connection| {
-                connection.all(
-                    "SELECT number, tenant, subject, connector, user_identifier, kind FROM integration_changes
-                 ORDER BY number LIMIT $1",
-                    values![limit],
-                )
-            })
-            .await
+        let oldest = "SELECT number, tenant, subject, connector, user_identifier, kind FROM integration_changes
+             ORDER BY number LIMIT $1";
+        self.0.read_all(oldest, values![limit]).await
     }
 
     /// Stores the events of a change, and forgets it. An event that is known is not stored again,

@@ -7,17 +7,20 @@ use database::time::millis;
 use database::value::values;
 use vault::Vault;
 
-use super::types::{EventDelivery, NewEvent, StoredEvent, Trigger};
+use super::types::{EventDelivery, KeptEvents, NewEvent, StoredEvent, Trigger};
 use crate::audit::{self, Acting, AuditAction};
 use crate::handles::Events;
 use crate::webhooks::{delete_body, insert_deliveries};
-use crate::{NewDelivery, Payload, StoreError, Stored, WebhookSource};
+use crate::{NewDelivery, Payload, Sealed, StoreError, Stored, WebhookSource};
 
 /// Events that one transaction deletes, so that it does not delay other writes.
 const SWEEP_BATCH: u32 = 200;
 
 /// Webhooks of one event, with its id and the body that they have.
 pub type EventWebhooks = (String, Vec<EventDelivery>, Vec<u8>);
+
+/// The number of the last event of a trigger.
+const LAST_SEQUENCE: &str = "SELECT sequence FROM triggers WHERE id = $1";
 
 pub(super) const COLUMNS: &str = "id, trigger_id, sequence, received_at, data_key, body";
 
@@ -29,11 +32,14 @@ impl Events<'_> {
         self.0.write(Durability::PowerLoss, move |connection| insert_events(connection, &vault, &events, &[])).await
     }
 
-    /// Returns the events of a trigger after a number, the oldest first, and `true` if older ones
-    /// after this number are no longer kept.
-    pub async fn of(self, trigger: &str, after: i64, limit: u32) -> Stored<(Vec<StoredEvent>, bool)> {
+    /// Returns the events of a trigger after a number, the oldest first.
+    pub async fn of(self, trigger: &str, after: i64, limit: u32) -> Stored<KeptEvents> {
         let trigger = trigger.to_owned();
         self.0.read(move |connection| {
+            // Two statements see two states of the database. An event that is stored between them is
+            // among the events, or has a higher number than this one.
+            let last: Option<i64> = connection.optional(LAST_SEQUENCE, values![&trigger])?;
+            let last = last.unwrap_or_default();
             let events: Vec<StoredEvent> = connection.all(
                 &format!(
                     "SELECT {COLUMNS} FROM trigger_events WHERE trigger_id = $1 AND sequence > $2 AND data_key IS NOT NULL
@@ -41,56 +47,36 @@ impl Events<'_> {
                 ),
                 values![&trigger, after, limit],
             )?;
-            let last: Option<i64> =
-                connection.optional("SELECT sequence FROM triggers WHERE id = $1", values![&trigger])?;
             // Numbers have no holes, so one that is missing was deleted.
-            let first = events.first().map_or(last.unwrap_or_default() + 1, |event| event.sequence);
-            Ok((events, first > after + 1))
+            let first = events.first().map_or(last + 1, |event| event.sequence);
+            Ok(KeptEvents { events, are_older_gone: first > after + 1, last })
         })
         .await
     }
 
     /// Returns the events of a trigger that were stored since a time, the oldest first.
     pub async fn since(self, trigger: &str, since: SystemTime, limit: u32) -> Stored<Vec<StoredEvent>> {
-        let trigger = trigger.to_owned();
-        self.0
-            .read(move |connection| {
-                connection.all(
-                    &format!(
-                        "SELECT {COLUMNS} FROM trigger_events
-                     WHERE trigger_id = $1 AND received_at >= $2 AND data_key IS NOT NULL ORDER BY sequence LIMIT $3"
-                    ),
-                    values![&trigger, since, limit],
-                )
-            })
-            .await
+        let since_then = format!(
+            "SELECT {COLUMNS} FROM trigger_events
+             WHERE trigger_id = $1 AND received_at >= $2 AND data_key IS NOT NULL ORDER BY sequence LIMIT $3"
+        );
+        self.0.read_all(since_then, values![trigger, since, limit]).await
     }
 
     /// Returns the number of the last event of a trigger.
     pub async fn last_sequence(self, trigger: &str) -> Stored<i64> {
-        let trigger = trigger.to_owned();
-        self.0
-            .read(move |connection| {
-                let last: Option<i64> =
-                    connection.optional("SELECT sequence FROM triggers WHERE id = $1", values![&trigger])?;
-                Ok(last.unwrap_or_default())
-            })
-            .await
+        let last: Option<i64> = self.0.read_optional(LAST_SEQUENCE, values![trigger]).await?;
+        Ok(last.unwrap_or_default())
     }
 
     /// Returns an event of a trigger that is still kept.
     pub async fn get(self, trigger: &str, id: &str) -> Stored<Option<StoredEvent>> {
-        let (trigger, id) = (trigger.to_owned(), id.to_owned());
-        self.0
-            .read(move |connection| {
-                connection.optional(
-                &format!(
-                    "SELECT {COLUMNS} FROM trigger_events WHERE trigger_id = $1 AND id = $2 AND data_key IS NOT NULL"
-                ),
-                values![&trigger, &id],
-            )
-            })
-            .await
+        // No event has such an id, and PostgreSQL cannot look for it.
+        if id.contains('\0') {
+            return Ok(None);
+        }
+        let kept = "WHERE trigger_id = $1 AND id = $2 AND data_key IS NOT NULL";
+        self.0.read_optional(format!("SELECT {COLUMNS} FROM trigger_events {kept}"), values![trigger, id]).await
     }
 
     /// Sends events once more, with the same ids and these bodies. Returns their number.
@@ -117,11 +103,9 @@ impl Events<'_> {
                  (SELECT id FROM trigger_events WHERE kept_until <= now_ms() AND data_key IS NOT NULL LIMIT $1)",
             "DELETE FROM trigger_events WHERE id IN (SELECT id FROM trigger_events WHERE expires_at <= now_ms() LIMIT $1)",
         ];
-        for statement in statements {
-            let sweep = || {
-                self.0.write(Durability::ProcessKill, |connection| connection.execute(statement, values![SWEEP_BATCH]))
-            };
-            while sweep().await? == u64::from(SWEEP_BATCH) {}
+        for sweep in statements {
+            let batch = values![SWEEP_BATCH];
+            while self.0.execute(Durability::ProcessKill, sweep, batch).await? == u64::from(SWEEP_BATCH) {}
         }
         Ok(())
     }
@@ -151,36 +135,26 @@ pub(crate) fn insert_events(
         if is_known(connection, &event.id)? {
             continue;
         }
+        let NewEvent { id, trigger, tenant, body: (head, tail), deliveries, kept_for, known_for } = event;
         let is_paused = state == "paused" || state == "failed";
         // Events are sent in their order, so one does not pass those that wait.
-        let is_held = !event.deliveries.is_empty() && (has_backlog || held.contains(&event.tenant));
-        let (head, tail) = &event.body;
+        let is_held = !deliveries.is_empty() && (has_backlog || held.contains(tenant));
+        let is_queued = !is_paused && !is_held;
         let body = format!("{head}{sequence}{tail}").into_bytes();
-        let sealed = vault
-            .seal_with_known_key(&StoredEvent::context(&event.id), &body)
+        let Sealed { key_id, bytes } = vault
+            .seal_with_known_key(&StoredEvent::context(id), &body)
             .map_err(|_| StoreError::Unexpected("an event cannot be sealed"))?;
         connection.execute(
             "INSERT INTO trigger_events (id, trigger_id, tenant, sequence, received_at, queued, data_key, body, kept_until, expires_at)
              VALUES ($1, $2, $3, $4, now_ms(), $5, $6, $7, now_ms() + $8, now_ms() + $9)",
-            values![
-                &event.id,
-                &event.trigger,
-                &event.tenant,
-                sequence,
-                !is_paused && !is_held,
-                &sealed.key_id,
-                &sealed.bytes,
-                millis(event.kept_for),
-                millis(event.known_for)
-            ],
+            values![id, trigger, tenant, sequence, is_queued, key_id, &bytes, millis(*kept_for), millis(*known_for)],
         )?;
         connection.execute(
             "UPDATE triggers SET sequence = $1, last_event_at = now_ms(), has_backlog = $2 WHERE id = $3",
-            values![sequence, has_backlog || (is_held && !is_paused), &event.trigger],
+            values![sequence, has_backlog || (is_held && !is_paused), trigger],
         )?;
-        if !is_paused && !is_held {
-            let of = (event.trigger.as_str(), event.tenant.as_str());
-            insert_webhooks(connection, vault, of, &event.id, &event.deliveries, &body)?;
+        if is_queued {
+            insert_webhooks(connection, vault, (trigger, tenant), id, deliveries, &body)?;
         }
         stored += 1;
     }

@@ -19,7 +19,7 @@ pub(crate) use self::events::{insert_events, is_known};
 pub(crate) use self::queries::{find as find_trigger, remove as remove_in, settle, triggers_of};
 pub(crate) use self::receivers::{AttemptOfEvent, note_attempt};
 pub use self::types::{
-    EventDelivery, IntegrationChange, NewEvent, NewTrigger, Removed, StoredEvent, Trigger, TriggerChange,
+    EventDelivery, IntegrationChange, KeptEvents, NewEvent, NewTrigger, Removed, StoredEvent, Trigger, TriggerChange,
     TriggerFilter, TriggerState, event_id, new_trigger_id,
 };
 pub(crate) use self::waiting::insert_told_events;

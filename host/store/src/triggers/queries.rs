@@ -6,17 +6,16 @@ use database::conditions::Conditions;
 use database::connection::{Connection, Durability};
 use database::digest::sha256_hex;
 use database::time::millis;
-use database::value::values;
+use database::value::{values, without_zero_bytes};
 
-use super::events::EventWebhooks;
 use super::types::{NewTrigger, Removed, Trigger, TriggerChange, TriggerFilter, TriggerState};
-use super::waiting::{queue_waiting_events, unqueue_pending_events};
+use super::waiting::{note_backlog, unqueue_pending_events};
 use crate::agent_triggers::{AgentPart, insert_part};
 use crate::audit::{self, Acting, AuditAction};
 use crate::handles::Triggers;
 use crate::integrations::text_of_labels;
 use crate::subscriptions::NewSubscription;
-use crate::{Labels, StoreError, Stored};
+use crate::{Labels, Sealed, StoreError, Stored};
 
 /// Time in which a subscription without triggers is left to the one who has deleted its last
 /// trigger.
@@ -39,8 +38,8 @@ impl Triggers<'_> {
     /// of the subscription.
     ///
     /// # Errors
-    /// Fails with [`StoreError::TooManyTriggers`] if the tenant has `limit` triggers, with
-    /// [`StoreError::TenantFull`] if it stores too much, or if the database does not answer.
+    /// Fails with [`StoreError::TooManyTriggers`] if the tenant has `limit` triggers, or with
+    /// [`StoreError::TenantFull`] if it stores too much.
     pub async fn add(
         self,
         new: NewTrigger,
@@ -62,23 +61,13 @@ impl Triggers<'_> {
             let state = if subscription.is_some() { TriggerState::Pending } else { TriggerState::Live };
             let NewTrigger { id, tenant, subject, connector, kind, user_identifier, definition, labels, poll_s, agent } =
                 &new;
+            let (Sealed { key_id, bytes }, labels, state) = (definition, text_of_labels(labels), state.name());
             connection.execute(
                 "INSERT INTO triggers (id, tenant, subject, connector, type, user_identifier, subscription, data_key, definition,
                      labels, poll_s, state, created_at)
                  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now_ms())",
                 values![
-                    id,
-                    tenant,
-                    subject,
-                    connector,
-                    kind,
-                    user_identifier,
-                    &subscription,
-                    &definition.key_id,
-                    &definition.bytes,
-                    text_of_labels(labels),
-                    *poll_s,
-                    state.name()
+                    id, tenant, subject, connector, kind, user_identifier, &subscription, key_id, bytes, labels, *poll_s, state
                 ],
             )?;
             if let Some(part) = agent {
@@ -98,35 +87,27 @@ impl Triggers<'_> {
 
     /// Returns a page of triggers, the newest first.
     pub async fn list(self, filter: TriggerFilter) -> Stored<Vec<Trigger>> {
-        self.0
-            .read(move |connection| {
-                let TriggerFilter { tenant, subject, connector, kind, user_identifier, labels, before, limit } = filter;
-                let mut conditions = Conditions::with_limit(limit);
-                let columns = [
-                    ("tenant", tenant),
-                    ("subject", subject),
-                    ("connector", connector),
-                    ("type", kind),
-                    ("user_identifier", user_identifier),
-                ];
-                for (column, value) in columns {
-                    conditions.equal(column, value);
-                }
-                for (name, value) in &labels {
-                    let member = text_of_labels(&Labels::from_iter([(name.clone(), value.clone())]));
-                    conditions.contains("labels", member.trim_matches(['{', '}']));
-                }
-                conditions.after("created_at, id", before);
-                let (clause, values) = conditions.finish();
-                connection.all(
-                    &format!(
-                        "SELECT {} FROM triggers {clause} ORDER BY created_at DESC, id DESC LIMIT $1",
-                        all_columns()
-                    ),
-                    &values,
-                )
-            })
-            .await
+        let TriggerFilter { tenant, subject, connector, kind, user_identifier, labels, before, limit } = filter;
+        let mut conditions = Conditions::with_limit(limit);
+        let columns = [
+            ("tenant", tenant),
+            ("subject", subject),
+            ("connector", connector),
+            ("type", kind),
+            ("user_identifier", user_identifier),
+        ];
+        for (column, value) in columns {
+            conditions.equal(column, value);
+        }
+        for (name, value) in &labels {
+            let member = text_of_labels(&Labels::from_iter([(name.clone(), value.clone())]));
+            conditions.contains("labels", member.trim_matches(['{', '}']));
+        }
+        conditions.after("created_at, id", before);
+        let (clause, values) = conditions.finish();
+        let columns = all_columns();
+        let page = format!("SELECT {columns} FROM triggers {clause} ORDER BY created_at DESC, id DESC LIMIT $1");
+        self.0.read_all(page, &values).await
     }
 
     /// Returns the triggers of a subscription, the oldest first.
@@ -135,17 +116,10 @@ impl Triggers<'_> {
         self.0.read(move |connection| triggers_of(connection, &subscription)).await
     }
 
-    /// Changes a trigger. Its cursor and its subscription stay. `waiting` has the webhooks of
-    /// events that were kept while it was paused, by their ids; they are sent if it continues.
-    /// Returns `None` if there is no such trigger.
-    pub async fn change(
-        self,
-        id: &str,
-        change: TriggerChange,
-        waiting: Vec<EventWebhooks>,
-        vault: &vault::Vault,
-    ) -> Stored<Option<Trigger>> {
-        let (id, by, vault) = (id.to_owned(), Acting::current(), vault.clone());
+    /// Changes a trigger. Its cursor and its subscription stay. If it continues after a pause, the
+    /// events that were kept meanwhile become a backlog. Returns `None` if there is no such trigger.
+    pub async fn change(self, id: &str, change: TriggerChange) -> Stored<Option<Trigger>> {
+        let (id, by) = (id.to_owned(), Acting::current());
         self.0
             .write(Durability::PowerLoss, move |connection| {
                 let Some(before) = find(connection, &id)? else { return Ok(None) };
@@ -173,8 +147,10 @@ impl Triggers<'_> {
                         audit::note(connection, &by, AuditAction::TriggerPaused, &id, &before.tenant, "")?;
                     }
                     Some(false) if before.state != TriggerState::Pending => {
+                        // This locks the row: an event is stored before it and waits, or after it
+                        // and sees the backlog.
                         set_state(connection, &id, TriggerState::Live, None)?;
-                        queue_waiting_events(connection, &vault, &before, &waiting)?;
+                        note_backlog(connection, &id)?;
                     }
                     _ => {}
                 }
@@ -188,16 +164,8 @@ impl Triggers<'_> {
     /// Notes that the receivers of a trigger were told that it is degraded, or that it is no
     /// longer. Returns `false` if that was noted before, or if it is paused.
     pub async fn tell_degraded(self, trigger: &str, is_degraded: bool) -> Stored<bool> {
-        let trigger = trigger.to_owned();
-        self.0
-            .write(Durability::PowerLoss, move |connection| {
-                let changed = connection.execute(
-                "UPDATE triggers SET told_degraded = $1 WHERE id = $2 AND told_degraded <> $1 AND state <> 'paused'",
-                values![is_degraded, &trigger],
-            )?;
-                Ok(changed > 0)
-            })
-            .await
+        let tell = "UPDATE triggers SET told_degraded = $1 WHERE id = $2 AND told_degraded <> $1 AND state <> 'paused'";
+        Ok(self.0.execute(Durability::PowerLoss, tell, values![is_degraded, trigger]).await? > 0)
     }
 
     /// Deletes a trigger with its events. Its webhooks that are not delivered yet are not sent.
@@ -205,14 +173,6 @@ impl Triggers<'_> {
     pub async fn remove(self, id: &str) -> Stored<Option<Removed>> {
         let (id, by) = (id.to_owned(), Acting::current());
         self.0.write(Durability::PowerLoss, move |connection| remove(connection, &by, &id, END_DELAY)).await
-    }
-
-    /// Notes in the audit what was done with a trigger.
-    pub async fn audit(self, action: AuditAction, id: &str, tenant: &str) -> Stored<()> {
-        let (id, tenant, by) = (id.to_owned(), tenant.to_owned(), Acting::current());
-        self.0
-            .write(Durability::PowerLoss, move |connection| audit::note(connection, &by, action, &id, &tenant, ""))
-            .await
     }
 }
 
@@ -231,12 +191,12 @@ pub(crate) fn settle(
     state: TriggerState,
     reason: Option<&str>,
 ) -> Stored<()> {
-    connection.execute(
+    let reason = reason.map(without_zero_bytes);
+    connection.run(
         "UPDATE triggers SET state = $1, reason = $2 WHERE subscription = $3 AND state IN ('pending', 'live')
              AND (state <> $1 OR COALESCE(reason, '') <> COALESCE($2, ''))",
         values![state.name(), reason, subscription],
-    )?;
-    Ok(())
+    )
 }
 
 pub(crate) fn find(connection: &mut dyn Connection, id: &str) -> Stored<Option<Trigger>> {
@@ -282,11 +242,11 @@ pub(super) fn set_state(
     state: TriggerState,
     reason: Option<&str>,
 ) -> Stored<()> {
-    connection.execute(
+    let reason = reason.map(without_zero_bytes);
+    connection.run(
         "UPDATE triggers SET state = $1, reason = $2, failing_since = NULL WHERE id = $3",
         values![state.name(), reason, id],
-    )?;
-    Ok(())
+    )
 }
 
 fn wake(connection: &mut dyn Connection, subscription: Option<&str>) -> Stored<()> {
@@ -301,33 +261,44 @@ fn wake(connection: &mut dyn Connection, subscription: Option<&str>) -> Stored<(
 
 /// The id of the subscription of a new trigger.
 fn find_or_insert(connection: &mut dyn Connection, new: &NewTrigger, subscription: NewSubscription) -> Stored<String> {
-    let NewSubscription { id, covers, inbox, address, route, secret } = subscription;
-    let covers = sha256_hex(covers.as_bytes());
+    let NewSubscription { id, covers, inbox, address, route, is_identified, secret: Sealed { key_id, bytes } } =
+        subscription;
+    let NewTrigger { tenant, subject, connector, user_identifier, .. } = new;
+    let (covers, route) = (sha256_hex(covers.as_bytes()), route.map(|route| route.0));
     // The update locks the row against the deletion of a subscription whose last trigger has gone.
     let known: Option<String> = connection.optional(
         "UPDATE subscriptions SET due_at = now_ms(), rung = rung + 1, empty_reads = 0
          WHERE tenant = $1 AND subject = $2 AND connector = $3 AND user_identifier = $4 AND covers = $5 RETURNING id",
-        values![&new.tenant, &new.subject, &new.connector, &new.user_identifier, &covers],
+        values![tenant, subject, connector, user_identifier, &covers],
     )?;
     if let Some(known) = known {
+        // One without triggers is about to end, or has ended, so the service is asked for another
+        // one. Its cursor is not that of the new trigger.
+        connection.execute(
+            "UPDATE subscriptions SET standing = 'new', cursor_key = NULL, cursor = NULL, expires_at = NULL, renewed_at = NULL,
+                 renew_at = NULL, read_at = NULL, failed_renewals = 0, failed_reads = 0, reason = NULL
+             WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM triggers WHERE subscription = subscriptions.id)",
+            values![&known],
+        )?;
         return Ok(known);
     }
     connection.execute(
         "INSERT INTO subscriptions (id, tenant, subject, connector, user_identifier, covers, inbox, address, route, data_key,
-             secret, standing, kinds, due_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'new', '[]', now_ms())",
+             secret, is_identified, standing, kinds, due_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'new', '[]', now_ms())",
         values![
             &id,
-            &new.tenant,
-            &new.subject,
-            &new.connector,
-            &new.user_identifier,
+            tenant,
+            subject,
+            connector,
+            user_identifier,
             &covers,
             inbox,
             address,
-            route.map(|route| route.text()),
-            &secret.key_id,
-            &secret.bytes
+            route,
+            key_id,
+            &bytes,
+            is_identified
         ],
     )?;
     Ok(id)

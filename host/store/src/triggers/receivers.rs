@@ -29,13 +29,10 @@ pub(crate) enum AttemptOfEvent {
 /// for days end it. Its events stay in both cases.
 pub(crate) fn note_attempt(connection: &mut dyn Connection, trigger: &str, result: AttemptOfEvent) -> Stored<()> {
     match result {
-        AttemptOfEvent::Received => {
-            connection.execute(
-                "UPDATE triggers SET failing_since = NULL WHERE id = $1 AND failing_since IS NOT NULL",
-                values![trigger],
-            )?;
-            Ok(())
-        }
+        AttemptOfEvent::Received => connection.run(
+            "UPDATE triggers SET failing_since = NULL WHERE id = $1 AND failing_since IS NOT NULL",
+            values![trigger],
+        ),
         AttemptOfEvent::Gone => {
             set_state(connection, trigger, TriggerState::Paused, Some("receiver-gone"))?;
             unqueue_pending_events(connection, trigger)

@@ -37,6 +37,7 @@ pub(crate) fn subscription(covers: &str, key: &str) -> NewSubscription {
         inbox: Some("hook".into()),
         address: Some(format!("at-{id}")),
         route: None,
+        is_identified: true,
         secret: sealed(key),
         id,
     }
@@ -73,7 +74,7 @@ pub(crate) fn event(trigger: &str, tenant: &str, occurrence: &str) -> NewEvent {
 
 pub(crate) fn delivery(event: &str, url: &str, key: &str) -> EventDelivery {
     EventDelivery {
-        id: EventDelivery::id_of(event, url),
+        id: NewDelivery::id_of(event, url),
         receiver: "https://app.example".into(),
         url: sealed(key),
         url_hash: NewDelivery::hash_of_url(url),

@@ -15,6 +15,7 @@ on_every_database!(
     a_list_has_the_newest_trigger_first_and_only_those_that_fit,
     an_event_is_stored_once_and_has_the_next_number,
     a_page_of_events_goes_on_behind_a_number_and_says_what_is_missing,
+    a_reader_misses_no_event_that_is_stored_while_it_reads,
     all_receivers_of_an_event_get_its_id,
     events_of_a_paused_trigger_wait_and_are_sent_when_it_goes_on,
     a_receiver_that_wants_no_more_pauses_the_trigger,
@@ -33,7 +34,7 @@ async fn find(store: &Store, id: &str) -> Trigger {
 }
 
 async fn bodies(site: &Site, vault: &vault::Vault, trigger: &str, after: i64) -> Vec<String> {
-    let (events, _) = site.store.events().of(trigger, after, 10).await.unwrap();
+    let events = site.store.events().of(trigger, after, 10).await.unwrap().events;
     let mut bodies = Vec::new();
     for event in events {
         let body = vault.unseal(&StoredEvent::context(&event.id), &event.body).await.unwrap();
@@ -146,15 +147,39 @@ async fn an_event_is_stored_once_and_has_the_next_number(site: Site) {
 async fn a_page_of_events_goes_on_behind_a_number_and_says_what_is_missing(site: Site) {
     let (store, vault) = (&site.store, vault(&site).await);
     let (id, _) = add(store, "acme", "a").await;
-    assert_eq!(store.events().of(&id, 0, 9).await.unwrap(), (vec![], false));
+    let none = |last| KeptEvents { events: vec![], are_older_gone: false, last };
+    assert_eq!(store.events().of(&id, 0, 9).await.unwrap(), none(0));
     let old = NewEvent { kept_for: std::time::Duration::ZERO, ..event(&id, "acme", "old") };
     store.events().add(&vault, vec![old, event(&id, "acme", "new")]).await.unwrap();
     store.events().sweep().await.unwrap();
-    let (events, is_truncated) = store.events().of(&id, 0, 9).await.unwrap();
-    assert_eq!((events.len(), events[0].sequence, is_truncated), (1, 2, true));
-    assert_eq!(store.events().of(&id, 1, 9).await.unwrap(), (events, false));
-    assert_eq!(store.events().of(&id, 2, 9).await.unwrap(), (vec![], false));
+    let found = store.events().of(&id, 0, 9).await.unwrap();
+    assert_eq!((found.events.len(), found.events[0].sequence, found.are_older_gone), (1, 2, true));
+    assert_eq!(store.events().of(&id, 1, 9).await.unwrap(), KeptEvents { are_older_gone: false, ..found });
+    assert_eq!(store.events().of(&id, 2, 9).await.unwrap(), none(2));
     assert_eq!(store.events().last_sequence(&id).await.unwrap(), 2);
+    site.execute("UPDATE trigger_events SET data_key = NULL, body = NULL").await;
+    let all_gone = KeptEvents { are_older_gone: true, ..none(2) };
+    assert_eq!(store.events().of(&id, 1, 9).await.unwrap(), all_gone);
+}
+
+async fn a_reader_misses_no_event_that_is_stored_while_it_reads(site: Site) {
+    const EVENTS: i64 = 100;
+    let (store, vault) = (&site.store, vault(&site).await);
+    let (id, _) = add(store, "acme", "a").await;
+    let write = async {
+        for number in 0..EVENTS {
+            store.events().add(&vault, vec![event(&id, "acme", &number.to_string())]).await.unwrap();
+        }
+    };
+    let read = async {
+        let mut after = 0;
+        while after < EVENTS {
+            let found = store.events().of(&id, after, 1).await.unwrap();
+            assert!(!found.are_older_gone, "{found:?} after {after}");
+            after = found.events.last().map_or(after, |event| event.sequence);
+        }
+    };
+    tokio::join!(write, read);
 }
 
 async fn all_receivers_of_an_event_get_its_id(site: Site) {
@@ -184,21 +209,32 @@ async fn events_of_a_paused_trigger_wait_and_are_sent_when_it_goes_on(site: Site
     };
     store.events().add(&vault, vec![with_webhook("before")]).await.unwrap();
     let pause = TriggerChange { paused: Some(true), ..TriggerChange::default() };
-    let paused = store.triggers().change(&id, pause, vec![], &vault).await.unwrap().unwrap();
+    let paused = store.triggers().change(&id, pause).await.unwrap().unwrap();
     assert_eq!((paused.state, paused.pending_deliveries), (TriggerState::Paused, 0));
     store.events().add(&vault, vec![with_webhook("while")]).await.unwrap();
     assert_eq!(find(store, &id).await.pending_deliveries, 0);
 
     let waiting = store.events().waiting(&id, 9).await.unwrap();
     assert_eq!(waiting.iter().map(|event| event.sequence).collect::<Vec<_>>(), [1, 2]);
-    let waiting = waiting
+    assert_eq!(store.events().triggers_with_backlog(9, 9).await.unwrap(), [], "it is paused");
+    // Between a look at the events that wait and the change that lets it continue.
+    store.events().add(&vault, vec![with_webhook("last")]).await.unwrap();
+    let go_on = TriggerChange { paused: Some(false), ..TriggerChange::default() };
+    let live = store.triggers().change(&id, go_on).await.unwrap().unwrap();
+    assert_eq!(live.state, TriggerState::Live);
+    store.events().add(&vault, vec![with_webhook("after")]).await.unwrap();
+    let found = store.events().triggers_with_backlog(9, 9).await.unwrap();
+    assert_eq!(found.iter().map(|trigger| &trigger.id).collect::<Vec<_>>(), [&id]);
+    let waiting = store.events().waiting(&id, 9).await.unwrap();
+    assert_eq!(waiting.iter().map(|event| event.sequence).collect::<Vec<_>>(), [1, 2, 3, 4], "in their order");
+    let webhooks = waiting
         .iter()
         .map(|event| (event.id.clone(), vec![delivery(&event.id, "https://app.example/", &key)], b"{}".to_vec()))
         .collect();
-    let go_on = TriggerChange { paused: Some(false), ..TriggerChange::default() };
-    let live = store.triggers().change(&id, go_on, waiting, &vault).await.unwrap().unwrap();
-    assert_eq!((live.state, live.pending_deliveries), (TriggerState::Live, 2));
+    store.events().queue_backlog(&vault, &live, webhooks).await.unwrap();
+    assert_eq!(find(store, &id).await.pending_deliveries, 4);
     assert_eq!(store.events().waiting(&id, 9).await.unwrap(), []);
+    assert_eq!(store.events().triggers_with_backlog(9, 9).await.unwrap(), []);
 }
 
 async fn a_receiver_that_wants_no_more_pauses_the_trigger(site: Site) {

@@ -3,19 +3,15 @@
 use std::time::{Duration, SystemTime};
 
 use database::digest::sha256_hex;
-use database::id::random_id;
 
 use crate::agent_triggers::{AgentPart, NewAgentPart};
 use crate::integrations::{Labels, read_labels, read_sealed};
-use crate::records::{named, record};
-use crate::{NewDelivery, Sealed, StoreError, Stored};
+use crate::records::{named, new_id, record};
+use crate::{Sealed, StoreError};
 
-/// Makes the id of a new trigger.
-///
-/// # Errors
-/// Fails if the operating system provides no random numbers.
-pub fn new_trigger_id() -> Stored<String> {
-    random_id("trg_")
+new_id! {
+    /// Makes the id of a new trigger.
+    new_trigger_id = "trg_"
 }
 
 /// The id of an event: the same for a trigger and an occurrence, whoever tells of it. `source` is
@@ -158,19 +154,12 @@ pub struct EventDelivery {
     pub id: String,
     /// The origin of the URL.
     pub receiver: String,
-    /// The URL, sealed with [`NewDelivery::url_context`] for the id of the delivery.
+    /// The URL, sealed with [`crate::NewDelivery::url_context`] for the id of the delivery.
     pub url: Sealed,
-    /// The [`NewDelivery::hash_of_url`] of the URL.
+    /// The [`crate::NewDelivery::hash_of_url`] of the URL.
     pub url_hash: String,
     /// `true` for the receiver of an agent, which has separate secrets.
     pub for_agent: bool,
-}
-
-impl EventDelivery {
-    /// The id of the delivery of an event to a URL.
-    pub fn id_of(event: &str, url: &str) -> String {
-        NewDelivery::id_of_job(event, url)
-    }
 }
 
 /// A change of an account that triggers of the gateway want to know of.
@@ -183,6 +172,18 @@ pub struct IntegrationChange {
     pub connector: String,
     pub user_identifier: String,
     pub kind: String,
+}
+
+/// The events of a trigger after a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptEvents {
+    /// The oldest first.
+    pub events: Vec<StoredEvent>,
+    /// `true` if older ones after the number are no longer kept.
+    pub are_older_gone: bool,
+    /// The number of the last event of the trigger before these were read. If there are no events,
+    /// none up to this one is kept.
+    pub last: i64,
 }
 
 /// An event that is kept.

@@ -23,22 +23,12 @@ impl Events<'_> {
 
     /// Returns the events of a trigger whose webhooks wait, the oldest first.
     pub async fn waiting(self, trigger: &str, limit: u32) -> Stored<Vec<StoredEvent>> {
-        let trigger = trigger.to_owned();
-        self.0
-            .read(move |connection| {
-                connection.all(
-                    &format!(
-                    "SELECT {COLUMNS} FROM trigger_events WHERE trigger_id = $1 AND NOT queued AND data_key IS NOT NULL
-                     ORDER BY sequence LIMIT $2"
-                ),
-                    values![&trigger, limit],
-                )
-            })
-            .await
+        let oldest = "WHERE trigger_id = $1 AND NOT queued AND data_key IS NOT NULL ORDER BY sequence LIMIT $2";
+        self.0.read_all(format!("SELECT {COLUMNS} FROM trigger_events {oldest}"), values![trigger, limit]).await
     }
 
-    /// Returns triggers whose events have waited until their tenant has fewer than `max_pending`
-    /// webhooks about events that are not delivered.
+    /// Returns triggers whose events have waited: until their tenant has fewer than `max_pending`
+    /// webhooks about events that are not delivered, and until they continue after a pause.
     pub async fn triggers_with_backlog(self, max_pending: u64, limit: u32) -> Stored<Vec<Trigger>> {
         self.0.read(move |connection| {
             let tenants: Vec<String> = connection
@@ -63,23 +53,19 @@ impl Events<'_> {
     /// Stores webhooks of events that have waited, unless the trigger was paused since.
     pub async fn queue_backlog(self, vault: &Vault, trigger: &Trigger, waiting: Vec<EventWebhooks>) -> Stored<()> {
         let (vault, trigger) = (vault.clone(), trigger.clone());
-        self.0.write(Durability::PowerLoss, move |connection| {
-            let is_live = connection.execute(
-                "UPDATE triggers SET sequence = sequence WHERE id = $1 AND state = 'live'",
-                values![&trigger.id],
-            )?;
-            if is_live == 0 {
-                return Ok(());
-            }
-            queue_waiting_events(connection, &vault, &trigger, &waiting)?;
-            connection.execute(
-                "UPDATE triggers SET has_backlog = $1 WHERE id = $2 AND NOT EXISTS
-                     (SELECT 1 FROM trigger_events WHERE trigger_id = triggers.id AND NOT queued AND data_key IS NOT NULL)",
-                values![false, &trigger.id],
-            )?;
-            Ok(())
-        })
-        .await
+        self.0
+            .write(Durability::PowerLoss, move |connection| {
+                let is_live = connection.execute(
+                    "UPDATE triggers SET sequence = sequence WHERE id = $1 AND state = 'live'",
+                    values![&trigger.id],
+                )?;
+                if is_live == 0 {
+                    return Ok(());
+                }
+                queue_waiting_events(connection, &vault, &trigger, &waiting)?;
+                note_backlog(connection, &trigger.id)
+            })
+            .await
     }
 }
 
@@ -92,7 +78,8 @@ fn pending_of(connection: &mut dyn Connection, tenant: &str) -> Stored<u64> {
 
 /// Stores events that a service has told. `room` has the most bytes that a tenant may store, and
 /// the number of its webhooks that may wait for their delivery. Beyond the first, events are
-/// dropped; beyond the second, their webhooks wait.
+/// dropped; beyond the second, their webhooks wait. A trigger gets nothing if another account was
+/// connected since, or if the access of its account has ended.
 pub(crate) fn insert_told_events(
     connection: &mut dyn Connection,
     vault: &Vault,
@@ -100,6 +87,13 @@ pub(crate) fn insert_told_events(
     room: (Quota, u64),
 ) -> Stored<StoredPush> {
     let (quota, max_pending) = room;
+    let mut of_account = Vec::with_capacity(events.len());
+    for event in events {
+        if may_be_told(connection, &event.trigger)? {
+            of_account.push(event);
+        }
+    }
+    let events = of_account;
     let (mut full, mut held) = (Vec::new(), Vec::new());
     for tenant in events.iter().map(|event| &event.tenant).collect::<BTreeSet<_>>() {
         match quota.check(connection, tenant) {
@@ -119,6 +113,16 @@ pub(crate) fn insert_told_events(
     Ok(StoredPush { stored: insert_events(connection, vault, &admitted, &held)?, dropped })
 }
 
+/// Returns `true` if the account of a trigger is the one for which its service tells of events, and
+/// can be used.
+fn may_be_told(connection: &mut dyn Connection, trigger: &str) -> Stored<bool> {
+    connection.one(
+        "SELECT EXISTS (SELECT 1 FROM triggers JOIN subscriptions ON subscriptions.id = triggers.subscription
+             WHERE triggers.id = $1 AND subscriptions.is_identified AND COALESCE(subscriptions.blocked, '') <> 'user')",
+        values![trigger],
+    )
+}
+
 /// Takes back the webhooks of a trigger that were not delivered yet. Its events wait.
 pub(super) fn unqueue_pending_events(connection: &mut dyn Connection, trigger: &str) -> Stored<()> {
     let pending: Vec<(String, Option<String>)> = connection.all(
@@ -132,8 +136,18 @@ pub(super) fn unqueue_pending_events(connection: &mut dyn Connection, trigger: &
     Ok(())
 }
 
+/// Notes if webhooks of events of a live trigger wait. The caller has locked its row.
+pub(super) fn note_backlog(connection: &mut dyn Connection, trigger: &str) -> Stored<()> {
+    connection.run(
+        "UPDATE triggers SET has_backlog = EXISTS
+             (SELECT 1 FROM trigger_events WHERE trigger_id = triggers.id AND NOT queued AND data_key IS NOT NULL)
+         WHERE id = $1",
+        values![trigger],
+    )
+}
+
 /// Stores the webhooks of events that have waited.
-pub(super) fn queue_waiting_events(
+fn queue_waiting_events(
     connection: &mut dyn Connection,
     vault: &Vault,
     trigger: &Trigger,
@@ -230,6 +244,6 @@ mod tests {
         let refused = read(vec![event(&id, "acme", "read")]).await;
         assert!(matches!(refused, Err(StoreError::TenantFull { limit: 1 })), "{refused:?}");
         assert_eq!(read(Vec::new()).await.unwrap(), Some(0), "there is nothing to store");
-        assert_eq!(store.events().of(&id, 0, 9).await.unwrap().0.len(), 1);
+        assert_eq!(store.events().of(&id, 0, 9).await.unwrap().events.len(), 1);
     }
 }

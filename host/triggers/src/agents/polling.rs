@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::{ATTEMPTS, AgentError, AgentWish, NewAgent, read_cursor};
 use crate::{Of, TriggerError, Triggers, state};
-use store::{AgentCursor, Subscription, Trigger};
+use store::{AgentCursor, KeptEvents, Subscription, Trigger};
 use webhooks::{AgentEvent, AgentMessage};
 
 /// Time for which a trigger waits for the next poll of its agent.
@@ -74,9 +74,9 @@ impl Triggers {
         // The events of the trigger before are gone.
         let is_other = known.trigger != *id;
         let after = if is_other { 0 } else { known.sequence };
-        let (mut stored, is_gone) = store.events().of(id, after, limit + 1).await?;
+        let KeptEvents { events: mut stored, are_older_gone, last } = store.events().of(id, after, limit + 1).await?;
         let floor = poll.max_age.and_then(|age| clock::now().checked_sub(age));
-        let mut truncated = is_gone || is_other;
+        let mut truncated = are_older_gone || is_other;
         if let Some(floor) = floor.filter(|floor| stored.first().is_some_and(|first| first.received_at < *floor)) {
             stored = store.events().since(id, floor, limit + 1).await?;
             truncated = true;
@@ -85,7 +85,7 @@ impl Triggers {
         stored.truncate(limit as usize);
         let last = match stored.last() {
             Some(event) => event.sequence,
-            None if truncated => store.events().last_sequence(id).await?,
+            None if truncated => last.max(after),
             None => after,
         };
         let mut events = Vec::with_capacity(stored.len());

@@ -2,20 +2,44 @@
 //! an application that it may get.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use serde_json::Value;
 
-use super::{SAFETY, Step, USER_DELAY, delay, jittered};
+use super::{IDLE, SAFETY, Step, USER_DELAY, delay, jittered};
 use crate::TriggerError;
 use crate::call::{Class, Failed};
 use crate::identity::{needs_account, route_of};
+use crate::new_subscription::not_told_apart;
 use crate::types::inbox_of;
-use contract::trigger_types::Inbox;
-use store::{Blocked, Standing, Subscription};
+use contract::trigger_types::{Inbox, InboxScope};
+use integrations::AccessError;
+use problem::pipeline_problem;
+use store::{Blocked, Holder, Standing, Subscription};
 
 impl Step<'_> {
+    /// Looks if the user must connect the account again. If so, nothing more can be done now.
+    pub(super) async fn waits_for_user(&mut self) -> Result<bool, TriggerError> {
+        let Subscription { tenant, subject, connector, user_identifier, renew_at, read_at, now, .. } =
+            self.subscription;
+        let holder = Holder { tenant: tenant.clone(), subject: subject.clone(), connector: connector.clone() };
+        let ended = self.triggers.parts.integrations.ended(&holder, user_identifier).await;
+        let Some(error) = ended.map_err(|error| pipeline::Error::Access(AccessError::Failed(error)))? else {
+            return Ok(false);
+        };
+        // The sentence that calls on the account get.
+        let problem = pipeline_problem(pipeline::Error::Access(error), connector);
+        self.done.reason = Some(problem.detail().to_owned());
+        let planned = |at: SystemTime| at.duration_since(*now).unwrap_or_default().max(USER_DELAY);
+        (self.done.renew_in, self.done.read_in) = (renew_at.map(planned), read_at.map(planned));
+        self.block(Blocked::User, USER_DELAY);
+        Ok(true)
+    }
+
     /// Asks the service whose account it is now. Returns `false` if it does not say.
     pub(super) async fn identify(&mut self) -> Result<bool, TriggerError> {
+        // The account has no access to what the former one had at the service.
+        (self.sealed.standing, self.sealed.former) = (None, None);
         let connector = Arc::clone(&self.kind().connector);
         let inbox = self.subscription.inbox.as_ref().and_then(|name| inbox_of(&connector, name));
         let account = match needs_account(self.kind(), inbox) {
@@ -28,6 +52,13 @@ impl Step<'_> {
             },
             false => Value::Null,
         };
+        let is_optional = self.operation(|declared| declared.identify.as_ref()).is_some();
+        if let Some(inbox) = inbox.filter(|inbox| !is_optional && inbox.scope == InboxScope::Application)
+            && route_of(inbox, &account).is_none()
+        {
+            self.done.reason = Some(not_told_apart(inbox));
+            return Ok(self.block(Blocked::Final, IDLE));
+        }
         self.is_account(inbox, account).await?;
         Ok(true)
     }
@@ -55,7 +86,7 @@ impl Step<'_> {
         let is_due = match (standing, renew_at) {
             // The service was asked when the subscription was made, unless the inbox did not work.
             (Standing::New, None) => self.sealed.account.is_null(),
-            (_, at) => at.is_none_or(|at| at <= *now),
+            (_, at) => self.is_back() || at.is_none_or(|at| at <= *now),
         };
         if is_made && is_due && self.done.identified.is_none() {
             match self.ask_account().await {
@@ -67,8 +98,10 @@ impl Step<'_> {
         let is_waiting = !is_due && self.done.identified.is_none() && *standing != Standing::New;
         let may_get = is_made && route_of(inbox, &self.sealed.account).is_some();
         if !may_get && *standing != Standing::None {
-            // Events that were notified before must not be read once more, with other ids.
-            self.cursor = Value::Null;
+            if *standing == Standing::Active {
+                // Events that were notified before must not be read once more, with other ids.
+                self.forget_cursor();
+            }
             self.reads_now = true;
         }
         self.done.renew_in = Some(match (is_waiting, renew_at) {

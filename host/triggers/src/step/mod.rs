@@ -3,10 +3,18 @@
 //!
 //! - here: the step from its beginning to its end
 //! - `account`: the account of the subscription, and what it may get at an inbox of an application
+//! - `addresses`: the addresses at which the service notifies the gateway
 //! - `subscribe`: the subscription at the service
+//! - `ending`: the end of what is at the service
 //! - `read`: reading what happened there
+//! - `newcomers`: triggers that are added to a subscription whose other triggers are paused
+//! - `gap`: the messages to receivers about events that cannot be recovered
 
 mod account;
+mod addresses;
+mod ending;
+mod gap;
+mod newcomers;
 mod read;
 mod subscribe;
 
@@ -17,13 +25,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::call::{AboutSubscription, Class, Failed, RunOf, Standing as Stands};
+use super::call::{Class, RunOf, Standing as Stands};
 use super::definition::Definition;
 use super::state;
 use super::types::TypeOf;
 use super::{TriggerError, Triggers};
 use contract::trigger_types::TriggerSource;
-use store::{Blocked, Standing, Subscription, SubscriptionStep, Trigger, TriggerState};
+use store::{Blocked, NewEvent, Standing, Subscription, SubscriptionStep, Trigger, TriggerState};
 
 /// Time between two reads of a subscription that the service notifies, in case a notification was
 /// lost.
@@ -32,6 +40,9 @@ const SAFETY: Duration = Duration::from_secs(3600);
 /// Time until a failed attempt is repeated: the first, and the longest.
 const FIRST_DELAY: Duration = Duration::from_secs(15);
 const LONGEST_DELAY: Duration = Duration::from_secs(900);
+
+/// The longest time that a service may want to pass before the next attempt.
+const LONGEST_LIMIT: Duration = egress::LONGEST_RETRY_AFTER;
 
 /// Time until a step looks again if the user has connected the account.
 const USER_DELAY: Duration = Duration::from_secs(60);
@@ -70,13 +81,21 @@ struct Step<'a> {
     subscription: &'a Subscription,
     members: Vec<Member>,
     sealed: Sealed,
+    /// The address of what is at the service, and of what it has replaced.
+    address: Option<String>,
+    /// See `address`.
+    former_address: Option<String>,
     cursor: Value,
     deadline: Instant,
     done: SubscriptionStep,
+    /// Events that are stored with the result.
+    gaps: Vec<NewEvent>,
     /// Reads in a row without an event.
     empty_reads: u32,
     /// A read is due, whatever its time.
     reads_now: bool,
+    /// A read of this step has found everything that there was.
+    has_read_all: bool,
     /// Set if something is tried again after this time.
     again_in: Option<Duration>,
 }
@@ -119,14 +138,19 @@ impl Triggers {
             subscription,
             members,
             sealed,
+            address: subscription.address.clone(),
+            former_address: subscription.former_address.clone(),
             cursor,
             deadline,
             done: SubscriptionStep { look_in: IDLE, ..SubscriptionStep::default() },
+            gaps: Vec::new(),
             empty_reads: subscription.empty_reads,
             reads_now: false,
+            has_read_all: false,
             again_in: None,
         };
         step.work().await?;
+        step.tell_missed().await?;
         step.finish().await?;
         Ok(None)
     }
@@ -138,60 +162,26 @@ impl Triggers {
         sealed: &Sealed,
         deadline: Instant,
     ) -> Result<Option<bool>, TriggerError> {
+        let Subscription { id, fence, .. } = subscription;
         let mut ended = None;
-        for standing in [&sealed.former, &sealed.standing].into_iter().flatten() {
-            ended = Some(self.unsubscribe(subscription, &sealed.parameters, standing, deadline).await);
+        // The account that is connected now has nothing to do with that of a former account.
+        let at_service = [&sealed.former, &sealed.standing].into_iter().flatten();
+        for standing in at_service.filter(|_| subscription.is_identified) {
+            ended = Some(self.end_at_service(subscription, sealed, standing, deadline).await);
         }
-        self.parts.store.subscriptions().delete(&subscription.id, subscription.fence).await?;
+        if !self.parts.store.subscriptions().delete(id, *fence).await? {
+            // A trigger was added meanwhile, unless another gateway has the lease.
+            let sealed = Sealed { standing: None, former: None, ..sealed.clone() };
+            let sealed = self.seal(&Subscription::context(id), &sealed).await?;
+            self.parts.store.subscriptions().start_over(id, *fence, &sealed).await?;
+            self.wake();
+        }
         Ok(ended)
-    }
-
-    async fn unsubscribe(
-        &self,
-        subscription: &Subscription,
-        parameters: &Value,
-        standing: &Stands,
-        deadline: Instant,
-    ) -> bool {
-        let Some(connector) = self.parts.registry.get(&subscription.connector) else { return false };
-        let names = |declared: &contract::Trigger| declared.unsubscribe.clone();
-        let Some(operation) =
-            connector.additions().triggers.iter().filter(|declared| covers(declared, subscription)).find_map(names)
-        else {
-            return false;
-        };
-        let about = AboutSubscription {
-            upstream_id: Some(&standing.upstream_id),
-            state: Some(&standing.state),
-            parameters,
-            kinds: None,
-        };
-        let run = run_of(subscription, &connector, deadline);
-        match self.call::<Value>(&run, &operation, &about, None).await {
-            Ok(_) => true,
-            // It is gone already.
-            Err(Failed { class: Class::Refused(404 | 410), .. }) => true,
-            Err(failed) => {
-                let Subscription { id, connector, .. } = subscription;
-                tracing::info!(
-                    subscription = id,
-                    connector,
-                    error = failed.detail,
-                    "a subscription could not be ended"
-                );
-                false
-            }
-        }
     }
 
     pub(super) async fn definition(&self, trigger: &Trigger) -> Result<Definition, TriggerError> {
         self.unseal(&Trigger::context(&trigger.id), &trigger.definition).await
     }
-}
-
-/// Returns `true` if a type of the connector may have this subscription.
-fn covers(declared: &contract::Trigger, subscription: &Subscription) -> bool {
-    subscription.inbox.as_ref().is_none_or(|inbox| declared.inboxes.contains(inbox))
 }
 
 fn run_of<'a>(subscription: &'a Subscription, connector: &'a Arc<registry::Connector>, deadline: Instant) -> RunOf<'a> {
@@ -201,11 +191,18 @@ fn run_of<'a>(subscription: &'a Subscription, connector: &'a Arc<registry::Conne
 
 impl Step<'_> {
     async fn work(&mut self) -> Result<(), TriggerError> {
-        if !self.subscription.is_identified && !self.identify().await? {
+        if (self.subscription.is_ended || self.is_back()) && self.waits_for_user().await? {
             return Ok(());
         }
+        // While it waited for the user, no notification was taken.
+        self.reads_now = self.is_back();
+        if !self.subscription.is_identified && (self.must_wait() || !self.identify().await?) {
+            return Ok(());
+        }
+        self.forget_attempt();
         // Events between the two are then read, and not lost.
-        if self.reads() && self.subscription.cursor.is_none() && !self.read_once(true).await? {
+        let has_cursor = self.subscription.cursor.is_some();
+        if self.reads() && !has_cursor && (self.must_wait() || !self.read_once(true).await?) {
             return Ok(());
         }
         if !self.subscribe().await? {
@@ -232,8 +229,17 @@ impl Step<'_> {
     /// Returns `true` if the gateway reads: the type is read, or the service does not send its
     /// events.
     fn reads(&self) -> bool {
-        let declared = self.kind().declared();
-        declared.read.is_some() && (declared.source == TriggerSource::Read || self.standing() == Standing::None)
+        self.kind().declared().read.is_some() && (!self.is_carried() || self.standing().is_polled())
+    }
+
+    /// Returns `true` if notifications of the service carry the events.
+    fn is_carried(&self) -> bool {
+        self.kind().declared().source == TriggerSource::Carried
+    }
+
+    /// Returns `true` if the subscription has waited for the user.
+    fn is_back(&self) -> bool {
+        self.subscription.blocked == Some(Blocked::User)
     }
 
     /// The state at the service, as far as this step knows it.
@@ -272,11 +278,14 @@ impl Step<'_> {
         if let Some(again_in) = self.again_in {
             self.done.look_in = self.done.look_in.min(again_in);
         }
-        let has_failed = self.done.renewed == Some(false) || self.done.read == Some(false);
+        let has_failed = self.done.renewed == Some(false) || self.done.read == Some(false) || self.done.is_held;
         let settled = match self.done.blocked {
             Some(Blocked::Final) => Some((TriggerState::Failed, self.done.reason.clone())),
             Some(Blocked::User) => None,
-            None => (!has_failed).then_some((TriggerState::Live, None)),
+            None => {
+                let is_settled = self.newcomers_wait().map_or(!has_failed, |wait| !wait);
+                is_settled.then_some((TriggerState::Live, None))
+            }
         };
         let was = self.members.iter().map(|member| member.trigger.state).collect::<Vec<_>>();
         if let Some((state, reason)) = settled {
@@ -288,10 +297,18 @@ impl Step<'_> {
                 }
             }
         }
-        let done = std::mem::take(&mut self.done);
-        let Some(now) = self.triggers.parts.store.subscriptions().end_step(self.subscription, done).await? else {
-            return Ok(());
+        let (done, gaps) = (std::mem::take(&mut self.done), std::mem::take(&mut self.gaps));
+        let subscriptions = self.triggers.parts.store.subscriptions();
+        let has_gaps = !gaps.is_empty();
+        let now = match has_gaps {
+            true => subscriptions.end_step_with(self.triggers.vault().await?, self.subscription, done, gaps).await?,
+            false => subscriptions.end_step(self.subscription, done).await?,
         };
+        let Some(now) = now else { return Ok(()) };
+        if has_gaps {
+            self.triggers.parts.webhooks.wake();
+            self.triggers.wake_waiting();
+        }
         for (member, was) in self.members.iter().zip(was) {
             // A trigger that was just made has its state in the answer to the caller.
             if was != TriggerState::Pending {
@@ -341,7 +358,7 @@ fn fraction(id: &str) -> f64 {
 /// Time until a failed attempt is repeated.
 fn delay(class: Class, failures: u32) -> Duration {
     match class {
-        Class::Limited(after) => after.clamp(Duration::from_secs(1), LONGEST_DELAY * 4),
+        Class::Limited(after) => after.clamp(Duration::from_secs(1), LONGEST_LIMIT),
         _ => (FIRST_DELAY * 2_u32.saturating_pow(failures.min(8))).min(LONGEST_DELAY),
     }
 }

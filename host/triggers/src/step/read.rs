@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{IDLE, Member, SAFETY, Step, USER_DELAY, delay, jittered};
 use crate::TriggerError;
@@ -12,7 +12,7 @@ use crate::state;
 use crate::work::LEASE;
 use contract::trigger_types::TriggerSource;
 use hooks::{Subject, conditions_hold, kind_is};
-use store::{Blocked, ReadEvents, StoreError, Subscription};
+use store::{Blocked, ReadEvents, Standing, StoreError, Subscription};
 
 /// Events of one read.
 const READ_LIMIT: u32 = 100;
@@ -26,12 +26,18 @@ const REFUSED_READS: u32 = 3;
 impl Step<'_> {
     /// Reads if that is due.
     pub(super) async fn read(&mut self) -> Result<(), TriggerError> {
+        if self.has_rest() && !self.is_paused() {
+            return self.read_rest().await;
+        }
         if !self.reads() || self.is_paused() {
             return self.recover().await;
         }
+        if self.holds_read() {
+            return Ok(());
+        }
         let Subscription { read_at, now, .. } = self.subscription;
         let has_just_begun = self.done.read == Some(true);
-        let is_due = self.reads_now || read_at.map_or(!has_just_begun, |at| at <= *now);
+        let is_due = self.reads_now || self.reads_for_newcomers() || read_at.map_or(!has_just_begun, |at| at <= *now);
         if !is_due {
             let planned = read_at.map(|at| at.duration_since(*now).unwrap_or_default());
             let interval = self.time_to_next();
@@ -52,9 +58,72 @@ impl Step<'_> {
         Ok(())
     }
 
+    /// Returns `true` if the last read has failed and the time of the next attempt has not come,
+    /// whoever asks for a read. The time stays as it was planned.
+    fn holds_read(&mut self) -> bool {
+        let Subscription { failed_reads, read_at, now, reason, .. } = self.subscription;
+        let Some(at) = read_at.filter(|at| *failed_reads > 0 && at > now) else { return false };
+        self.done.read_in = Some(at.duration_since(*now).unwrap_or_default());
+        self.done.reason = self.done.reason.take().or_else(|| reason.clone());
+        self.done.is_held = true;
+        true
+    }
+
+    /// The same, for a step that does nothing else before it has read.
+    pub(super) fn must_wait(&mut self) -> bool {
+        let Subscription { renew_at, now, .. } = self.subscription;
+        if !self.holds_read() {
+            return false;
+        }
+        self.done.renew_in = renew_at.map(|at| at.duration_since(*now).unwrap_or_default());
+        true
+    }
+
     /// Time between two reads.
     fn time_to_next(&self) -> Duration {
         if self.is_pushed() { SAFETY } else { self.interval() }
+    }
+
+    /// Returns `true` if the service carries events now that were read before, up to the cursor.
+    fn has_rest(&self) -> bool {
+        self.is_carried() && self.standing() == Standing::Active && !self.cursor.is_null()
+    }
+
+    /// Reads the events between the last read and the first notification, and forgets the cursor. A
+    /// later read from it would find the events that were notified once more, with other ids.
+    async fn read_rest(&mut self) -> Result<(), TriggerError> {
+        let Subscription { standing, read_at, last_read_at, now, .. } = self.subscription;
+        if *standing != Standing::Active {
+            // The next step does it: notifications are for the account once this one is stored.
+            self.done.read_in = Some(Duration::ZERO);
+            return Ok(());
+        }
+        if let Some(at) = read_at.filter(|at| at > now) {
+            self.done.read_in = Some(at.duration_since(*now).unwrap_or_default());
+            return Ok(());
+        }
+        for _ in 0..READS {
+            if !self.read_once(false).await? {
+                if !self.done.forgets_cursor {
+                    return Ok(());
+                }
+                // The service refuses, and would refuse again.
+                self.tell_gap(*last_read_at).await?;
+                self.done.read_in = None;
+            }
+            if self.done.read_in.is_none() {
+                self.forget_cursor();
+                self.done.read_in = Some(jittered(&self.subscription.id, SAFETY));
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn forget_cursor(&mut self) {
+        self.cursor = Value::Null;
+        self.done.cursor = None;
+        self.done.forgets_cursor = true;
     }
 
     /// Lets the service send again what it could not deliver.
@@ -75,12 +144,26 @@ impl Step<'_> {
                 };
                 match self.triggers.call_to_read::<Value>(&self.run(), &operation, &about).await {
                     Ok(_) => self.done.read = Some(true),
-                    Err(failed) => self.done.reason = Some(failed.detail),
+                    Err(failed) => self.not_recovered(failed),
                 }
-                SAFETY
+                self.done.limited.map_or(SAFETY, |limited| limited.max(SAFETY))
             }
         });
         Ok(())
+    }
+
+    /// Notes that the service did not send again what it could not deliver.
+    fn not_recovered(&mut self, Failed { class, detail }: Failed) {
+        self.done.reason = Some(detail);
+        self.has_tried(class);
+        match class {
+            Class::User => {
+                self.block(Blocked::User, USER_DELAY);
+            }
+            // Perhaps the service no longer notifies the gateway. The renewal finds that out.
+            Class::Refused(403 | 404 | 410) => self.done.renew_in = Some(Duration::ZERO),
+            Class::Refused(_) | Class::Limited(_) | Class::Transient => {}
+        }
     }
 
     /// Reads once, and stores events and cursor. `read_in` is zero if more is there, and absent if
@@ -93,11 +176,18 @@ impl Step<'_> {
             Ok(read) => read,
             Err(failed) => return Ok(self.not_read(failed)),
         };
-        let began = self.subscription.last_read_at;
+        let Subscription { last_read_at: began, renewed_at, .. } = self.subscription;
+        // The service has notified of what happened later.
+        let until = renewed_at.filter(|_| self.has_rest());
+        let newcomers = self.newcomers();
         let mut events = Vec::new();
         // The first read only finds the cursor that stands for now.
         for event in read.events.iter().filter(|_| !is_first) {
-            for member in &self.members {
+            let time = time_of(event.time.as_deref());
+            if until.zip(time).is_some_and(|(until, time)| time > until) {
+                continue;
+            }
+            for (member, _) in self.members.iter().zip(&newcomers).filter(|(_, is_newcomer)| !**is_newcomer) {
                 let declared = member.kind.declared();
                 let is_of_type = declared.source == TriggerSource::Read || kind_is(&declared.kinds, &event.kind);
                 let (parameters, account) = (&member.definition.parameters, &self.sealed.account);
@@ -107,7 +197,7 @@ impl Step<'_> {
                 let occurrence = Occurrence {
                     source: "read",
                     id: &event.id,
-                    time: time_of(event.time.as_deref()),
+                    time,
                     data: event.data.get(),
                     origin: if self.caught_up() { Origin::CatchUp } else { Origin::Read },
                 };
@@ -116,13 +206,10 @@ impl Step<'_> {
             }
         }
         if read.gap && !is_first {
-            let from = began.map(clock::timestamp::Timestamp::from);
-            let data = json!({ "from": from, "to": clock::timestamp::Timestamp::from(clock::now()) });
-            for Member { trigger, definition, .. } in &self.members {
-                let id = self.cursor.to_string();
-                events.push(self.triggers.control_event(trigger, definition, "trigger.gap", &id, &data).await?);
-                self.triggers.count_events(&trigger.connector, "gap", 1);
-            }
+            events.extend(self.gap(*began, &self.cursor.to_string()).await?);
+        } else if is_first && self.is_carried() && renewed_at.is_some() {
+            // The service has notified the gateway until some time since it was known to do so.
+            events.extend(self.gap(self.last_known(), &self.id_of_gap()).await?);
         }
         match events.is_empty() && !is_first {
             true => self.note_cursor(read.cursor).await?,
@@ -131,6 +218,7 @@ impl Step<'_> {
         }
         self.done.read = Some(true);
         self.done.read_in = read.more.then_some(Duration::ZERO);
+        self.has_read_all = is_first || !read.more;
         Ok(true)
     }
 
@@ -139,19 +227,20 @@ impl Step<'_> {
         self.subscription.failed_reads > 0 || self.subscription.failed_renewals > 0
     }
 
-    /// Leaves the cursor behind a read without events to the end of the step, so that the read costs
-    /// no transaction.
+    /// Leaves the cursor behind a read without events to the end of the step, so that the read
+    /// costs no transaction.
     async fn note_cursor(&mut self, cursor: Value) -> Result<(), TriggerError> {
         let sealed = self.triggers.seal(&Subscription::cursor_context(&self.subscription.id), &cursor).await?;
         let empty_reads = self.done.cursor.take().map_or(0, |(_, reads)| reads);
         self.done.cursor = Some((sealed, empty_reads + 1));
+        self.done.forgets_cursor = false;
         self.empty_reads = self.empty_reads.saturating_add(1);
         self.cursor = cursor;
         Ok(())
     }
 
-    /// Stores events with the cursor behind them. Returns `false` if there is no room for the events,
-    /// or if another gateway has the lease.
+    /// Stores events with the cursor behind them. Returns `false` if there is no room for the
+    /// events, or if another gateway has the lease.
     pub(super) async fn store_cursor(
         &mut self,
         cursor: Value,
@@ -179,6 +268,7 @@ impl Step<'_> {
         let Some(stored) = stored else { return Ok(false) };
         // Its cursor is before this one.
         self.done.cursor = None;
+        self.done.forgets_cursor = false;
         self.triggers.count_events(connector, "stored", stored);
         self.triggers.wake_waiting();
         if has_webhooks {
@@ -197,8 +287,13 @@ impl Step<'_> {
 
     pub(super) fn not_read(&mut self, Failed { class, detail }: Failed) -> bool {
         self.done.reason = Some(detail);
+        self.has_tried(class);
         match class {
             Class::User => self.block(Blocked::User, USER_DELAY),
+            Class::Refused(_) if self.has_rest() => {
+                self.forget_cursor();
+                false
+            }
             Class::Refused(403 | 404 | 410) if self.subscription.failed_reads + 1 >= REFUSED_READS => {
                 self.block(Blocked::Final, IDLE)
             }
@@ -208,6 +303,24 @@ impl Step<'_> {
                 false
             }
         }
+    }
+
+    /// Lets the next read wait as long as the service wants, which has refused another call.
+    pub(super) fn holds_next_read(&mut self, class: Class) {
+        self.has_tried(class);
+        if self.reads() {
+            // A notification does not make a read due before the time of one that has failed.
+            self.done.read = Some(false);
+        }
+        if self.reads() || self.has_rest() {
+            self.done.read_in = self.done.limited;
+        }
+    }
+
+    /// Notes that a read has failed, and when the service accepts the next one, if it has said so.
+    fn has_tried(&mut self, class: Class) {
+        self.done.has_tried = true;
+        self.done.limited = matches!(class, Class::Limited(_)).then(|| delay(class, 0));
     }
 
     /// The shortest interval of reads of its triggers.

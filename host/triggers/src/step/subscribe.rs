@@ -2,14 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
-use secrecy::SecretString;
-
 use super::{FIRST_DELAY, IDLE, SAFETY, Step, USER_DELAY, delay, fraction};
 use crate::TriggerError;
 use crate::call::{AboutSubscription, Class, Failed, Standing as Stands};
 use crate::deliver::time_of;
 use crate::types::inbox_of;
-use contract::trigger_types::InboxScope;
+use contract::trigger_types::{Handshake, Inbox, InboxScope};
 use sandbox::http::Hook;
 use store::{Blocked, Standing, Subscription};
 
@@ -35,44 +33,40 @@ impl Step<'_> {
             // The service notifies the application of the operator.
             return Ok(self.stands(Standing::Active, Vec::new(), None));
         };
-        let has_address = self.triggers.public_url().is_some();
-        if !has_address || declared.is_none() || !self.triggers.has_required_setting(self.kind()) {
-            return Ok(self.stands(Standing::None, Vec::new(), None));
-        }
+        let Subscription { standing, renew_at, now, base, .. } = self.subscription;
+        let can_notify = self.triggers.public_url().is_some() && self.triggers.has_required_setting(self.kind());
+        let Some(inbox) = declared.filter(|_| can_notify) else {
+            if !standing.is_polled() {
+                self.is_not_notified(Standing::None);
+            }
+            // The operator may set it up again.
+            self.done.renew_in = Some(IDLE);
+            return Ok(true);
+        };
         let kinds = self.kinds();
         let known: Vec<String> = serde_json::from_str(&self.subscription.kinds).unwrap_or_default();
-        let Subscription { standing, renew_at, now, base, .. } = self.subscription;
+        // The service knows an address that may not be the gateway's any more.
         let is_moved = base.is_some() && *base != self.triggers.base();
-        if is_moved {
-            // The service knows an address that may not be the gateway's any more.
-            self.sealed.former = self.sealed.standing.take();
-        }
-        let is_due = is_moved
-            || match standing {
-                Standing::New => true,
-                // Once in a while, the service may have changed its mind.
-                Standing::None | Standing::Active => renew_at.is_some_and(|at| at <= *now),
-            };
+        let can_renew = self.operation(|declared| declared.renew.as_ref()).is_some();
+        // Until the next attempt, a step that is due for another reason does not ask again.
+        let waits = self.subscription.failed_renewals > 0 && renew_at.is_some_and(|at| at > *now);
+        let is_due = match standing {
+            Standing::New => !waits || self.is_back(),
+            // The service may have ended it while the access had ended.
+            Standing::Active if is_moved || (can_renew && self.is_back()) => true,
+            // Once in a while, the service may have changed its mind.
+            Standing::None | Standing::Lost | Standing::Active => renew_at.is_some_and(|at| at <= *now),
+        };
         if !is_due && (known == kinds || *standing != Standing::Active) {
             self.done.renew_in = renew_at.map(|at| at.duration_since(*now).unwrap_or_default());
             return Ok(true);
         }
-        if !self
-            .triggers
-            .parts
-            .store
-            .subscriptions()
-            .begin_handshake(&self.subscription.id, self.subscription.fence)
-            .await?
-        {
-            return Ok(false);
-        }
-        let is_of_subscription = declared.is_some_and(|inbox| inbox.scope == InboxScope::Subscription);
-        let hook = is_of_subscription.then(|| self.hook()).flatten();
-        match self.ask(&operation, &kinds, hook).await {
+        let Some(asked) = self.ask(&operation, &kinds, &inbox, is_moved).await? else { return Ok(false) };
+        match asked {
             Ok(stands) => {
                 let life = life_of(&stands, self.kind().declared().lifetime_seconds, *now);
-                if let Some(cursor) = stands.cursor.clone().filter(|_| self.cursor.is_null()) {
+                let cursor = stands.cursor.clone().filter(|_| self.cursor.is_null() && !self.is_carried());
+                if let Some(cursor) = cursor {
                     self.store_cursor(cursor, Vec::new()).await?;
                 }
                 let renew_in = life.map(|life| renewal_of(&self.subscription.id, life));
@@ -88,16 +82,30 @@ impl Step<'_> {
                 self.reads_now = true;
                 Ok(true)
             }
-            Err(failed) => Ok(self.not_subscribed(failed)),
+            Err(failed) => {
+                // An attempt to replace what is at the service leaves it as it is.
+                self.forget_attempt();
+                let is_in_time = self.not_subscribed(failed);
+                self.done.secret =
+                    Some(self.triggers.seal(&Subscription::context(&self.subscription.id), &self.sealed).await?);
+                Ok(is_in_time)
+            }
         }
     }
 
-    /// Asks the service: renews what stands there, or begins anew.
-    async fn ask(&mut self, operation: &str, kinds: &[String], hook: Option<Hook>) -> Result<Stands, Failed> {
+    /// Asks the service: renews what stands there, or begins anew. `None` if another gateway has the
+    /// lease.
+    async fn ask(
+        &mut self,
+        operation: &str,
+        kinds: &[String],
+        inbox: &Inbox,
+        is_moved: bool,
+    ) -> Result<Option<Result<Stands, Failed>>, TriggerError> {
         let renew = self.operation(|declared| declared.renew.as_ref());
         let parameters = self.sealed.parameters.clone();
-        if let (Some(renew), Some(standing), Standing::Active) =
-            (renew, self.sealed.standing.clone(), self.subscription.standing)
+        if let (Some(renew), Some(standing), Standing::Active, false) =
+            (renew, self.sealed.standing.clone(), self.subscription.standing, is_moved)
         {
             let about = AboutSubscription {
                 upstream_id: Some(&standing.upstream_id),
@@ -105,34 +113,78 @@ impl Step<'_> {
                 parameters: &parameters,
                 kinds: Some(kinds),
             };
-            match self.triggers.call(&self.run(), &renew, &about, hook.clone()).await {
-                // It is gone, and another one is made.
-                Err(Failed { class: Class::Refused(404 | 410), .. }) => self.sealed.standing = None,
-                renewed => return renewed,
+            match self.call_at_hook(&renew, &about, inbox).await? {
+                Some(Err(Failed { class: Class::Refused(404 | 410), .. })) => {
+                    // It is gone, and another one is made.
+                    self.sealed.standing = None;
+                }
+                renewed => return Ok(renewed),
             }
         }
+        // The address of the former one is needed for the one that is replaced now.
+        if let Some(former) = self.sealed.former.take() {
+            self.end_replaced(&former).await;
+        }
+        if inbox.scope == InboxScope::Subscription && !self.prepare_address().await? {
+            return Ok(None);
+        }
         let about = AboutSubscription { upstream_id: None, state: None, parameters: &parameters, kinds: Some(kinds) };
-        let made: Stands = self.triggers.call(&self.run(), operation, &about, hook).await?;
+        let made = match self.call_at_hook(operation, &about, inbox).await? {
+            Some(Ok(made)) => made,
+            failed => return Ok(failed),
+        };
         // The former one ends once the new one notifies, so that nothing is lost between them.
-        self.sealed.former = self.sealed.standing.take().or_else(|| self.sealed.former.take());
-        Ok(made)
+        self.sealed.former = self.sealed.standing.take();
+        self.keep_addresses();
+        let has_notified_until_now = self.sealed.former.is_some() && !is_moved;
+        if self.is_carried() && self.subscription.standing == Standing::Active && !has_notified_until_now {
+            self.tell_gap(self.last_known()).await?;
+        }
+        Ok(Some(Ok(made)))
+    }
+
+    /// Calls an operation that tells the service the address. Meanwhile, the service may prove that it
+    /// is the gateway's. `None` if another gateway has the lease.
+    async fn call_at_hook(
+        &self,
+        operation: &str,
+        about: &AboutSubscription<'_>,
+        inbox: &Inbox,
+    ) -> Result<Option<Result<Stands, Failed>>, TriggerError> {
+        let Subscription { id, fence, .. } = self.subscription;
+        let subscriptions = self.triggers.parts.store.subscriptions();
+        let is_proven = inbox.handshakes.iter().any(|handshake| matches!(handshake, Handshake::EchoQuery(_)));
+        if is_proven && !subscriptions.begin_handshake(id, *fence).await? {
+            return Ok(None);
+        }
+        let hook: Option<Hook> = (inbox.scope == InboxScope::Subscription).then(|| self.hook()).flatten();
+        let called = self.triggers.call(&self.run(), operation, about, hook).await;
+        if is_proven && let Err(error) = subscriptions.end_handshake(id, *fence).await {
+            tracing::debug!(subscription = id, %error, "the end of the step ends the handshake");
+        }
+        Ok(Some(called))
     }
 
     /// Notes that the service did not begin or renew the subscription.
     fn not_subscribed(&mut self, Failed { class, detail }: Failed) -> bool {
         self.triggers.count_renewal(&self.subscription.connector, "failed");
         let can_read = self.operation(|declared| declared.read.as_ref()).is_some();
-        let was_active = self.subscription.standing == Standing::Active;
+        let is_there = self.sealed.standing.is_some();
+        let was_active = self.subscription.standing == Standing::Active || is_there;
         self.done.reason = Some(detail);
         match class {
             Class::User => {
                 self.done.renew_in = Some(USER_DELAY);
                 return self.block(Blocked::User, USER_DELAY);
             }
-            Class::Refused(_) if can_read && !was_active => {
+            Class::Refused(_) if can_read && !is_there => {
                 // The gateway reads instead, and asks again in a while.
-                self.stands(Standing::None, Vec::new(), None);
-                self.done.renew_in = Some(SAFETY * 6);
+                let (standing, again) = match self.subscription.renewed_at {
+                    Some(_) => (Standing::Lost, SAFETY),
+                    None => (Standing::None, SAFETY * 6),
+                };
+                self.is_not_notified(standing);
+                self.done.renew_in = Some(again);
                 return true;
             }
             Class::Refused(403 | 404 | 422) if !was_active => return self.block(Blocked::Final, IDLE),
@@ -140,8 +192,26 @@ impl Step<'_> {
         }
         self.done.renewed = Some(false);
         self.done.renew_in = Some(delay(class, self.subscription.failed_renewals));
+        if matches!(class, Class::Limited(_)) {
+            // The service accepts no read either until then.
+            self.holds_next_read(class);
+            return false;
+        }
         // Meanwhile, the gateway reads.
         can_read
+    }
+
+    /// The gateway reads from now on. Notifications that still arrive at the address are not for the
+    /// account: events would come twice, or the account may not see them any more.
+    fn is_not_notified(&mut self, standing: Standing) {
+        self.forget_addresses();
+        let was_active = self.subscription.standing == Standing::Active;
+        if was_active && self.is_carried() {
+            // Events that were notified before must not be read once more, with other ids.
+            self.forget_cursor();
+        }
+        self.reads_now |= was_active;
+        self.stands(standing, Vec::new(), None);
     }
 
     /// Ends the subscription that was replaced, once the new one has notified.
@@ -158,9 +228,10 @@ impl Step<'_> {
             self.again_in = Some(OVERLAP);
             return;
         }
-        let parameters = self.sealed.parameters.clone();
-        self.triggers.unsubscribe(self.subscription, &parameters, &former, self.deadline).await;
+        self.end_replaced(&former).await;
         self.sealed.former = None;
+        self.former_address = None;
+        self.keep_addresses();
         let sealed = self.triggers.seal(&Subscription::context(&self.subscription.id), &self.sealed).await;
         // If the vault fails now, the former one is ended once more.
         self.done.secret = sealed.ok();
@@ -173,12 +244,6 @@ impl Step<'_> {
         kinds.sort_unstable();
         kinds.dedup();
         kinds
-    }
-
-    fn hook(&self) -> Option<Hook> {
-        let address = self.subscription.address.as_ref()?;
-        let url = self.triggers.hook_url(address)?;
-        Some(Hook::new(url, SecretString::from(self.sealed.secret.as_str())))
     }
 }
 

@@ -14,6 +14,8 @@ const DELIVERIES: &str = "/api/repos/octo/plans/hooks/77/deliveries";
 struct GitHub {
     /// The status with which it refuses webhooks.
     refuses: Option<u16>,
+    /// The webhook does not exist, or the user may not see it any more.
+    is_gone: bool,
     /// The activity of the repository, the newest first.
     activity: Vec<Value>,
     /// The bodies of deliveries that have failed.
@@ -29,7 +31,7 @@ fn github() -> (Shipped, Arc<Mutex<GitHub>>) {
     let (shared, made) = (Arc::clone(&github), Mutex::new((String::new(), String::new())));
     let address = world.gateway.address();
     world.service.on("*", move |seen| {
-        let github = shared.lock();
+        let mut github = shared.lock();
         let failed = |body: &Value| json!({"id": body["issue"]["number"], "guid": format!("d{}", body["issue"]["number"]), "status_code": 502});
         match (seen.method.as_str(), seen.path.as_str()) {
             ("POST", path) if path.ends_with("/hooks") => {
@@ -38,7 +40,11 @@ fn github() -> (Shipped, Arc<Mutex<GitHub>>) {
                 }
                 let text = |name: &str| body_of(seen)["config"][name].as_str().unwrap_or_default().to_owned();
                 *made.lock() = (text("url"), text("secret"));
+                github.is_gone = false;
                 Reply::json(json!({"id": 77, "active": true})).status(201)
+            }
+            (_, path) if github.is_gone && path.starts_with(HOOK) => {
+                Reply::json(json!({"message": "Not Found"})).status(404)
             }
             ("PATCH", HOOK) => Reply::json(json!({"id": 77})),
             ("DELETE", HOOK) => Reply::empty(204),
@@ -211,6 +217,95 @@ fn deliveries_that_failed_are_sent_again_once_on_request() {
     world.client().post(&format!("/triggers/{id}/read"), json!({})).problem(429, "rate-limited");
 }
 
+/// An issue in the activity of the repository.
+fn activity(id: u32) -> Value {
+    json!({
+        "id": id.to_string(), "type": "IssuesEvent", "created_at": "2026-03-02T10:00:00Z", "repo": {"name": "octo/plans"},
+        "payload": {"action": "opened", "issue": {"number": id}},
+    })
+}
+
+#[test]
+fn a_webhook_that_was_deleted_at_github_is_made_again_and_the_gap_is_told_once() {
+    let (world, github) = github();
+    let id = world.trigger("ada", "code_hosting.issue", &repository());
+    let look = || world.work(", read_at = 0");
+    look();
+    assert_eq!(world.kinds(&id), [""; 0], "the webhook is there");
+    github.lock().is_gone = true;
+    look();
+    assert_eq!(world.requests("POST", HOOKS).len(), 2);
+    let record = world.record(&id);
+    assert_eq!((&record["status"], &record["mode"]), (&json!("active"), &json!("push")));
+    assert_eq!(world.deliver("issues", "d1", &issue(1).to_string()).send().status, 200);
+    look();
+    assert_eq!(world.kinds(&id), ["trigger.gap", "code_hosting.issue"]);
+    let gap = &world.events(&id)[0]["data"];
+    assert!(gap["from"].is_string() && gap["to"].is_string(), "{gap}");
+    assert_eq!(world.requests("POST", HOOKS).len(), 2);
+}
+
+#[test]
+fn a_user_who_may_not_have_webhooks_any_more_is_read_until_one_can_be_made() {
+    let (world, github) = github();
+    let id = world.trigger("ada", "code_hosting.issue", &repository());
+    assert_eq!(world.deliver("issues", "d1", &issue(1).to_string()).send().status, 200);
+    *github.lock() = GitHub { refuses: Some(404), is_gone: true, activity: vec![activity(1)], ..GitHub::default() };
+    world.work(", read_at = 0");
+    let record = world.record(&id);
+    assert_eq!((&record["status"], &record["mode"]), (&json!("degraded"), &json!("poll")));
+    assert!(record["reason"].is_string(), "{record}");
+    assert_eq!(world.kinds(&id), ["code_hosting.issue", "trigger.gap", "trigger.degraded"]);
+    // The webhook is perhaps there, and the user was not proven to see the repository.
+    assert_eq!(world.deliver("issues", "d2", &issue(2).to_string()).send().status, 404);
+    github.lock().activity.insert(0, activity(3));
+    world.read(&id);
+    assert_eq!(world.issues(&id), [1, 3], "what was notified is not read again");
+
+    // It happens before the webhook is there, and is not read yet.
+    github.lock().activity.insert(0, activity(4));
+    github.lock().refuses = None;
+    world.work(", renew_at = 0");
+    let record = world.record(&id);
+    assert_eq!((&record["status"], &record["mode"]), (&json!("active"), &json!("push")));
+    assert_eq!(world.deliver("issues", "d5", &issue(5).to_string()).send().status, 200);
+    assert_eq!(world.issues(&id), [1, 3, 4, 5]);
+    assert_eq!(world.kinds(&id).iter().filter(|kind| *kind == "trigger.gap").count(), 1);
+}
+
+#[test]
+fn the_webhook_of_the_former_account_tells_another_one_of_this_name_nothing() {
+    let (world, github) = github();
+    let connect = |account: &str| {
+        let change = format!("UPDATE integrations SET account_id = '{account}' WHERE user_identifier = 'ada'");
+        assert_eq!(world.gateway.home().sqlite(&change), 1);
+    };
+    connect("one");
+    let id = world.trigger("ada", "code_hosting.issue", &repository());
+    let (url, secret) = world.hook();
+    let deliver = |number: u32| {
+        let body = issue(number).to_string();
+        let signature = format!("sha256={}", hmac_hex(&secret, body.as_bytes()));
+        let call = world.notify(&url).header("x-github-event", "issues").header("x-hub-signature-256", &signature);
+        call.body(body).send().status
+    };
+    assert_eq!(deliver(1), 200);
+    *github.lock() = GitHub { refuses: Some(404), activity: vec![activity(1)], ..GitHub::default() };
+    connect("two");
+    assert_eq!(deliver(2), 404);
+    world.settle();
+    assert_eq!(deliver(3), 404, "it is read now");
+    assert_eq!((&world.record(&id)["mode"], world.issues(&id)), (&json!("poll"), vec![1]));
+    github.lock().refuses = None;
+    world.work(", renew_at = 0");
+    let (new_url, new_secret) = world.hook();
+    assert!(new_url != url && new_secret != secret, "the former account has learned both");
+    assert_eq!(world.deliver("issues", "d4", &issue(4).to_string()).send().status, 200);
+    assert_eq!(deliver(5), 404);
+    assert_eq!(world.issues(&id), [1, 4]);
+    assert_eq!(world.requests("DELETE", HOOK).len(), 0, "this account has nothing to do with it");
+}
+
 /// The secret that the operator has given GitHub for the App.
 const APP_SECRET: &str = "a secret of the App";
 
@@ -273,12 +368,6 @@ fn an_account_that_sees_the_installation_no_more_gets_nothing_of_the_app_and_is_
     github.lock().sees_installation = vec!["ada"];
     let id = world.trigger("ada", "code_hosting.issue", &repository());
     let mode = || world.record(&id)["mode"].clone();
-    let activity = |id: u32| {
-        json!({
-            "id": id.to_string(), "type": "IssuesEvent", "created_at": "2026-03-02T10:00:00Z", "repo": {"name": "octo/plans"},
-            "payload": {"action": "opened", "issue": {"number": id}},
-        })
-    };
     assert_eq!(world.deliver_of_app(&url, "issues", &of_app(1, 5, 70)), 200);
     github.lock().activity.insert(0, activity(1));
 
@@ -300,4 +389,32 @@ fn an_account_that_sees_the_installation_no_more_gets_nothing_of_the_app_and_is_
     world.client().delete(&format!("/admin/inboxes/{inbox}")).ok();
     world.settle();
     assert_eq!((mode(), &world.record(&id)["status"]), (json!("poll"), &json!("active")), "the App notifies no more");
+}
+
+#[test]
+fn no_event_is_lost_or_told_twice_when_the_app_begins_to_notify_and_when_it_ends() {
+    let (world, github) = github();
+    let (_, url) = world.inbox("code_hosting", "app", Some(APP_SECRET));
+    assert_eq!(world.deliver_of_app(&url, "ping", &json!({"zen": "Keep it simple"})), 200);
+    github.lock().sees_installation = vec!["ada"];
+    let id = world.trigger("ada", "code_hosting.issue", &repository());
+    assert_eq!(world.deliver_of_app(&url, "issues", &of_app(1, 5, 70)), 200);
+    let gaps = || world.kinds(&id).iter().filter(|kind| *kind == "trigger.gap").count();
+
+    // The App was removed at some time since the account was last proven to see it.
+    github.lock().activity.insert(0, activity(1));
+    github.lock().sees_installation.clear();
+    world.work(", renew_at = 0");
+    assert_eq!((world.issues(&id), gaps()), (vec![1], 1));
+    github.lock().activity.insert(0, activity(9));
+    github.lock().sees_installation = vec!["ada"];
+    world.work(", renew_at = 0");
+    assert_eq!(world.record(&id)["mode"], "push");
+    assert_eq!((world.issues(&id), gaps()), (vec![1, 9], 1), "it has happened before");
+    assert_eq!(world.deliver_of_app(&url, "issues", &of_app(10, 5, 70)), 200);
+    github.lock().activity.insert(0, activity(10));
+    github.lock().sees_installation.clear();
+    world.work(", renew_at = 0");
+    world.read(&id);
+    assert_eq!((world.issues(&id), gaps()), (vec![1, 9, 10], 2));
 }

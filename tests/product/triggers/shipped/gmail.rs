@@ -10,6 +10,7 @@ use super::*;
 
 const ACCOUNT: &str = "push@project.example";
 const HISTORY: &str = "/api/users/me/history";
+const WATCH: &str = "/api/users/me/watch";
 
 /// The mailboxes of users.
 #[derive(Default)]
@@ -128,6 +129,106 @@ fn the_watch_of_a_mailbox_ends_with_its_last_trigger() {
     let end = |id: &str| world.client().delete(&format!("/triggers/{id}")).ok()["unsubscribed"].clone();
     assert_eq!((end(&received), stops()), (json!(true), 0), "the other one needs the watch");
     assert_eq!((end(&labels), stops()), (json!(true), 1));
+}
+
+#[test]
+fn the_watch_of_a_mailbox_stays_while_another_account_of_the_mailbox_has_a_trigger() {
+    let config =
+        format!("settings.pubsub_topic = \"projects/p/topics/mail\"\nsettings.pubsub_service_account = \"{ACCOUNT}\"");
+    let (world, _) = gmail(&config);
+    world.inbox("workspace_mail", "pubsub", None);
+    // The same mailbox under another name, as another tenant may have it too.
+    let account = json!({
+        "tenant": "default", "connector": "workspace_mail", "user_identifier": "ada at work",
+        "credentials": {"access_token": token_of("ada")},
+    });
+    let call = world.client().request("POST", "/admin/integrations/import");
+    let imported = call.header("content-type", "application/x-ndjson").body(account.to_string()).send();
+    assert_eq!(imported.json()["status"], "created", "{}", imported.text());
+    let [first, second] = ["ada", "ada at work"].map(|user| of_mailbox(&world, user));
+    let stops = || world.requests("POST", "/api/users/me/stop").len();
+    let end = |id: &str| world.client().delete(&format!("/triggers/{id}")).ok()["unsubscribed"].clone();
+    assert_eq!((end(&first), stops()), (json!(true), 0), "Gmail would end the watch for both");
+    assert_eq!((end(&second), stops()), (json!(true), 1));
+}
+
+#[test]
+fn a_mailbox_is_not_read_before_the_time_that_gmail_has_named() {
+    let (issuer, key) = (Upstream::start(), SigningKey::es256("one"));
+    publish(&issuer, &[&key]);
+    let (world, gmail) = gmail(&format!(
+        "hooks.jwks_url = \"{}/jwks.json\"\nsettings.pubsub_topic = \"projects/p/topics/mail\"\n\
+         settings.pubsub_service_account = \"{ACCOUNT}\"",
+        issuer.url()
+    ));
+    let (_, url) = world.inbox("workspace_mail", "pubsub", None);
+    let id = of_mailbox(&world, "ada");
+    let token = key.sign(&json!({
+        "iss": "https://accounts.google.com", "aud": url, "exp": at(300), "email": ACCOUNT, "email_verified": true,
+    }));
+    wait_for("the keys", || (push(&world, &url, &token, "nobody", "0") == 200).then_some(()));
+    gmail.lock().receives("ada", "m1");
+    world.service.reply(HISTORY, Reply::json(json!({})).status(429).header("retry-after", "7200"));
+    let asked = || world.requests("GET", HISTORY).len();
+    let before = asked();
+    for number in 1..4 {
+        assert_eq!(push(&world, &url, &token, "ada", &number.to_string()), 200);
+        world.settle();
+    }
+    assert_eq!(asked(), before + 1, "a notification changes nothing about the time");
+    for _ in 0..2 {
+        world.gateway.home().sqlite("UPDATE subscriptions SET last_read_at = last_read_at - 20000, tried_at = NULL");
+        let refused = world.client().post(&format!("/triggers/{id}/read"), json!({}));
+        refused.problem(429, "rate-limited");
+        let wait: u64 = refused.header("retry-after").parse().unwrap();
+        assert!((7000..=7200).contains(&wait), "{wait}");
+    }
+    world.work("");
+    assert_eq!(asked(), before + 1, "a step that is due for another reason does not read either");
+}
+
+/// A world with a topic, in which each mailbox has a watch.
+fn watched() -> (Shipped, Arc<Mutex<Gmail>>) {
+    let config =
+        format!("settings.pubsub_topic = \"projects/p/topics/mail\"\nsettings.pubsub_service_account = \"{ACCOUNT}\"");
+    let (world, gmail) = gmail(&config);
+    world.inbox("workspace_mail", "pubsub", None);
+    (world, gmail)
+}
+
+/// The number of requests for a watch, and for the history.
+fn asked(world: &Shipped) -> (usize, usize) {
+    (world.requests("POST", WATCH).len(), world.requests("GET", HISTORY).len())
+}
+
+#[test]
+fn a_mailbox_is_not_read_before_the_time_that_gmail_has_named_for_its_watch() {
+    let (world, gmail) = watched();
+    let id = of_mailbox(&world, "ada");
+    world.settle();
+    let (watches, reads) = asked(&world);
+    world.service.reply(WATCH, Reply::json(json!({})).status(429).header("retry-after", "7200"));
+    gmail.lock().receives("ada", "m1");
+    world.work(", renew_at = 0, read_at = 0");
+    assert_eq!(asked(&world), (watches + 1, reads));
+    world.work("");
+    assert_eq!(asked(&world), (watches + 1, reads), "a step that is due for another reason does not read either");
+    world.gateway.home().sqlite("UPDATE subscriptions SET last_read_at = last_read_at - 20000, tried_at = NULL");
+    let refused = world.client().post(&format!("/triggers/{id}/read"), json!({}));
+    refused.problem(429, "rate-limited");
+    let wait: u64 = refused.header("retry-after").parse().unwrap();
+    assert!((7000..=7200).contains(&wait), "{wait}");
+}
+
+#[test]
+fn a_watch_that_has_not_begun_is_not_asked_for_before_the_time_that_gmail_has_named() {
+    let (world, _) = watched();
+    world.service.reply(WATCH, Reply::json(json!({})).status(429).header("retry-after", "7200"));
+    let made = world.make("ada", "workspace_mail.message_received", &json!({}));
+    assert_eq!((made.status, &made.json()["status"]), (201, &json!("pending")), "{}", made.text());
+    assert_eq!(asked(&world), (1, 0));
+    world.work("");
+    assert_eq!(asked(&world), (1, 0), "neither the watch nor the history is asked for");
 }
 
 #[test]

@@ -21,6 +21,12 @@ struct Graph {
     has_forgotten: bool,
     /// The answers to its proofs of an address: of the one of the subscription, and of another one.
     proofs: Vec<[(u16, String); 2]>,
+    /// It asks for the proof again in each read after the first subscription.
+    is_curious: bool,
+    /// The answers to that.
+    late: Vec<(u16, String)>,
+    /// The URL of the last subscription.
+    url: String,
 }
 
 /// A world whose services are those of a connector.
@@ -44,6 +50,7 @@ fn graph(connector: &str) -> (Shipped, Arc<Mutex<Graph>>) {
                     let url = format!("{url}?validationToken=prove%20it%2B");
                     notify_now(&address, &url, &[("Content-Type", "text/plain; charset=utf-8")], "")
                 });
+                graph.url = url.to_owned();
                 let is_proven = proofs[0] == (200, "prove it+".to_owned());
                 graph.proofs.push(proofs);
                 if !is_proven {
@@ -66,6 +73,11 @@ fn graph(connector: &str) -> (Shipped, Arc<Mutex<Graph>>) {
                 }
             }
             ("GET", path) if path.ends_with("/delta") => {
+                if graph.is_curious && !graph.url.is_empty() {
+                    let url = format!("{}?validationToken=prove", graph.url);
+                    let answer = notify_now(&address, &url, &[("Content-Type", "text/plain; charset=utf-8")], "");
+                    graph.late.push(answer);
+                }
                 let token = seen.parameter("$deltatoken");
                 if token.is_some() && std::mem::take(&mut graph.has_forgotten) {
                     return refusal(410, "resyncRequired", "Resync required.");
@@ -155,6 +167,17 @@ fn the_address_is_proven_while_the_subscription_is_made_and_to_no_one_else() {
     assert!(record["subscription"]["expires_at"].is_string(), "{record}");
     assert_eq!(world.client().delete(&format!("/triggers/{id}")).ok()["unsubscribed"], true);
     assert_eq!(world.requests("DELETE", "/graph/subscriptions/s1").len(), 1);
+}
+
+#[test]
+fn the_address_is_not_proven_any_more_while_the_mails_are_read() {
+    let (world, graph) = graph("office_mail");
+    graph.lock().is_curious = true;
+    on_inbox(&world);
+    world.lifecycle("reauthorizationRequired");
+    let late = graph.lock().late.clone();
+    assert!(late.len() >= 2, "it is read after the subscription was made, and after it was renewed");
+    assert_eq!(late, vec![(401, "{}".to_owned()); late.len()]);
 }
 
 #[test]

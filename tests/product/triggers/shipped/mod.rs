@@ -180,7 +180,7 @@ impl Shipped {
     fn read(&self, id: &str) {
         self.settle();
         // A caller may not request a read within ten seconds of the last one.
-        self.gateway.home().sqlite("UPDATE subscriptions SET last_read_at = last_read_at - 20000");
+        self.gateway.home().sqlite("UPDATE subscriptions SET last_read_at = last_read_at - 20000, tried_at = NULL");
         let answer = self.client().post(&format!("/triggers/{id}/read"), json!({}));
         assert_eq!(answer.status, 202, "{}", answer.text());
         self.settle();

@@ -15,7 +15,8 @@ struct Slack {
     url: String,
 }
 
-/// A world with accounts of three users of a workspace, and perhaps with the application's token.
+/// A world with accounts of three users of a workspace and one of another, and perhaps with the
+/// application's token.
 fn slack(has_token: bool) -> Slack {
     let setup = Setup::new().oauth_client("slack", &Dialect::slack());
     let setup = if has_token { setup.config(&format!("app_token = \"{APP_TOKEN}\"")) } else { setup };
@@ -23,27 +24,34 @@ fn slack(has_token: bool) -> Slack {
     world.service.on("*", |seen| {
         let user = user_of(seen);
         Reply::json(match seen.path.as_str() {
-            "/api/auth.test" => json!({"ok": true, "user_id": format!("U{user}"), "team_id": "T1", "user": user}),
-            "/api/users.info" => json!({"ok": true, "user": {"name": user, "profile": {}}}),
-            VIEWERS if seen.header("authorization") != format!("Bearer {APP_TOKEN}") => {
-                json!({"ok": false, "error": "invalid_auth"})
+            "/api/auth.test" => {
+                let team = if user == "zoe" { "T2" } else { "T1" };
+                json!({"ok": true, "user_id": format!("U{user}"), "team_id": team, "user": user})
             }
-            // Eve may not see the event.
-            VIEWERS => match seen.form().iter().find(|(name, _)| name == "cursor") {
-                None => json!({
-                    "ok": true, "authorizations": [viewer("T1", "Uada"), viewer("T2", "Ueve")],
-                    "response_metadata": {"next_cursor": "page=2"},
-                }),
-                Some(_) => json!({
-                    "ok": true, "authorizations": [viewer("T1", "Ubob")], "response_metadata": {"next_cursor": ""},
-                }),
-            },
+            "/api/users.info" => json!({"ok": true, "user": {"name": user, "profile": {}}}),
+            VIEWERS => viewers(seen),
             _ => json!({"ok": false, "error": "unknown_method"}),
         })
     });
-    world.connect("team_chat", &["ada", "bob", "eve"]);
+    world.connect("team_chat", &["ada", "bob", "eve", "zoe"]);
     let (inbox, url) = world.inbox("team_chat", "events", Some(SECRET));
     Slack { world, inbox, url }
+}
+
+/// The accounts that may see an event, in two pages. Eve may not see it.
+fn viewers(seen: &Seen) -> Value {
+    if seen.header("authorization") != format!("Bearer {APP_TOKEN}") {
+        return json!({"ok": false, "error": "invalid_auth"});
+    }
+    match seen.form().iter().find(|(name, _)| name == "cursor") {
+        None => json!({
+            "ok": true, "authorizations": [viewer("T1", "Uada"), viewer("T2", "Ueve")],
+            "response_metadata": {"next_cursor": "page=2"},
+        }),
+        Some(_) => json!({
+            "ok": true, "authorizations": [viewer("T1", "Ubob")], "response_metadata": {"next_cursor": ""},
+        }),
+    }
 }
 
 fn viewer(team: &str, user: &str) -> Value {
@@ -80,11 +88,32 @@ impl Slack {
         self.world.client().get(&format!("/admin/inboxes/{}", self.inbox)).ok()["state"].clone()
     }
 
+    fn sqlite(&self, statement: &str) -> usize {
+        self.world.gateway.home().sqlite(statement)
+    }
+
+    /// Waits until no notification waits for its accounts.
+    fn settle(&self) {
+        let is_left = "UPDATE shared_notifications SET attempts = attempts";
+        wait_for("all users to be told", || (self.sqlite(is_left) == 0).then_some(()));
+    }
+
     /// The texts of the messages that a trigger has got, after Slack was asked who sees them.
     fn texts(&self, id: &str) -> Vec<String> {
-        let is_left = "UPDATE shared_notifications SET attempts = attempts";
-        wait_for("all users to be told", || (self.world.gateway.home().sqlite(is_left) == 0).then_some(()));
+        self.settle();
         self.world.told(id, "/text")
+    }
+
+    /// The types of the events of a trigger, after Slack was asked who sees them.
+    fn kinds(&self, id: &str) -> Vec<String> {
+        self.settle();
+        self.world.kinds(id)
+    }
+
+    /// Lets Slack be asked at once, whatever it has said.
+    fn ask_now(&self) {
+        self.sqlite("UPDATE inboxes SET quiet_until = NULL");
+        self.sqlite("UPDATE shared_notifications SET due_at = 0");
     }
 }
 
@@ -149,6 +178,122 @@ fn without_the_token_of_the_application_only_the_named_user_gets_a_message() {
 }
 
 #[test]
+fn users_whom_slack_does_not_name_in_the_end_learn_of_the_gap_and_others_do_not() {
+    let slack = slack(true);
+    let [ada, bob, eve] = ["ada", "bob", "eve"].map(|user| slack.trigger(user, "message", &json!({})));
+    let other = slack.trigger("bob", "channel_created", &json!({}));
+    slack.world.service.reply(VIEWERS, Reply::empty(503));
+    assert_eq!(slack.push(&message("Ev1", "Hello"), 0).status, 200);
+    let has_failed = "UPDATE shared_notifications SET attempts = attempts WHERE attempts = 1";
+    wait_for("the first attempt", || (slack.sqlite(has_failed) == 1).then_some(()));
+    assert_eq!(slack.world.kinds(&bob), [""; 0], "Slack is asked again");
+    // Only the last attempt is left.
+    slack.sqlite("UPDATE shared_notifications SET attempts = 11");
+    slack.ask_now();
+    assert_eq!(slack.kinds(&bob), ["trigger.gap"]);
+    assert_eq!(slack.kinds(&eve), ["trigger.gap"], "she might have seen it");
+    assert_eq!(slack.kinds(&ada), ["team_chat.message"], "Slack has named her");
+    assert_eq!(slack.kinds(&other), [""; 0], "it gets no messages");
+    slack.world.service.on(VIEWERS, |seen| Reply::json(viewers(seen)));
+    slack.ask_now();
+    assert_eq!(slack.push(&message("Ev2", "Again"), 0).status, 200);
+    assert_eq!(slack.texts(&bob), ["", "Again"]);
+}
+
+#[test]
+fn a_slack_that_does_not_answer_holds_up_nothing_else() {
+    let slack = slack(true);
+    let [ada, bob] = ["ada", "bob"].map(|user| slack.trigger(user, "message", &json!({})));
+    let gate = support::Gate::default();
+    let held = gate.clone();
+    slack.world.service.on(VIEWERS, move |seen| Reply::json(viewers(seen)).behind(&held));
+    let ids: Vec<String> = (10..26).map(|number| format!("Ev{number}")).collect();
+    for id in &ids {
+        assert_eq!(slack.push(&message(id, id), 0).status, 200);
+    }
+    let asked = || slack.world.requests("POST", VIEWERS).len();
+    wait_for("Slack to be asked", || (asked() > 0).then_some(()));
+    // Steps of subscriptions, and records of requests.
+    slack.world.work("");
+    records(&slack.world.gateway, "connector=team_chat", ids.len());
+    assert!(asked() < ids.len(), "{} requests at the same time", asked());
+    gate.open();
+    let mut texts = slack.texts(&bob);
+    texts.sort();
+    assert_eq!(texts, ids);
+    assert_eq!(slack.texts(&ada), ids);
+}
+
+#[test]
+fn slack_is_left_in_peace_as_long_as_it_says_and_nothing_is_lost() {
+    let slack = slack(true);
+    let bob = slack.trigger("bob", "message", &json!({}));
+    slack.world.service.reply(VIEWERS, Reply::empty(429).header("retry-after", "600"));
+    assert_eq!(slack.push(&message("Ev1", "one"), 0).status, 200);
+    let is_quiet = "UPDATE inboxes SET tenant = tenant WHERE quiet_until > (unixepoch('subsec') + 500) * 1000";
+    wait_for("Slack to be left in peace", || (slack.sqlite(is_quiet) == 1).then_some(()));
+    assert_eq!(slack.push(&message("Ev2", "two"), 0).status, 200);
+    // The gateway looks for notifications each second.
+    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    assert_eq!(slack.world.requests("POST", VIEWERS).len(), 1);
+    assert_eq!(slack.sqlite("UPDATE shared_notifications SET due_at = due_at WHERE attempts = 0"), 2, "no attempts");
+    slack.world.service.on(VIEWERS, |seen| Reply::json(viewers(seen)));
+    slack.ask_now();
+    let mut texts = slack.texts(&bob);
+    texts.sort();
+    assert_eq!(texts, ["one", "two"]);
+}
+
+#[test]
+fn slack_is_asked_about_a_message_once_also_if_the_named_user_has_no_trigger() {
+    let slack = slack(true);
+    let bob = slack.trigger("bob", "message", &json!({}));
+    for _ in 0..2 {
+        assert_eq!(slack.push(&message("Ev1", "Hello"), 0).status, 200);
+        assert_eq!(slack.texts(&bob), ["Hello"]);
+    }
+    assert_eq!(slack.world.requests("POST", VIEWERS).len(), 2, "two pages of one answer");
+}
+
+#[test]
+fn a_workspace_with_more_events_than_slack_sends_learns_of_the_gap_once() {
+    let slack = slack(false);
+    let [ada, bob, zoe] = ["ada", "bob", "zoe"].map(|user| slack.trigger(user, "message", &json!({})));
+    let limited = json!({
+        "token": "x", "type": "app_rate_limited", "team_id": "T1", "minute_rate_limited": at(0) / 60 * 60,
+        "api_app_id": "A1",
+    });
+    for _ in 0..2 {
+        assert_eq!(slack.push(&limited, 0).status, 200);
+        assert_eq!(slack.kinds(&ada), ["trigger.gap"]);
+    }
+    assert_eq!(slack.kinds(&bob), ["trigger.gap"]);
+    assert_eq!(slack.kinds(&zoe), [""; 0], "another workspace");
+    let gap = &slack.world.data(&ada)[0];
+    assert!(gap["from"].as_str() < gap["to"].as_str(), "{gap}");
+    let records = records(&slack.world.gateway, "connector=team_chat", 2);
+    assert_eq!(outcomes(&records), [("stored", ""); 2]);
+    assert_eq!(records[0]["kind"], "app_rate_limited");
+}
+
+#[test]
+fn a_trigger_waits_for_the_account_while_slack_does_not_answer() {
+    let slack = slack(true);
+    slack.world.service.reply("/api/auth.test", Reply::empty(503));
+    let made = slack.world.make("ada", "team_chat.message", &json!({}));
+    assert_eq!((made.status, &made.json()["status"]), (201, &json!("pending")), "{}", made.text());
+    let id = made.json()["id"].as_str().unwrap().to_owned();
+    assert_eq!(slack.push(&message("Ev1", "Hello"), 0).status, 200);
+    assert_eq!(slack.texts(&id), [""; 0], "it is not known whose account it is");
+    let ada = json!({"ok": true, "user_id": "Uada", "team_id": "T1", "user": "ada"});
+    slack.world.service.reply("/api/auth.test", Reply::json(ada));
+    slack.world.work(", read_at = 0");
+    assert_eq!(slack.world.record(&id)["status"], "active");
+    assert_eq!(slack.push(&message("Ev2", "Again"), 0).status, 200);
+    assert_eq!(slack.texts(&id), ["Again"]);
+}
+
+#[test]
 fn triggers_get_the_conversations_and_kinds_of_messages_that_they_name() {
     let slack = slack(false);
     let all = slack.trigger("ada", "message", &json!({}));
@@ -187,6 +332,31 @@ fn reactions_need_a_scope_of_the_account() {
         assert_eq!(slack.push(&body, 0).status, 200);
     }
     assert_eq!(slack.world.told(&id, "/item/channel"), ["C2"]);
+}
+
+#[test]
+fn an_account_whose_access_has_ended_gets_nothing_and_learns_of_the_gap() {
+    let slack = slack(false);
+    let id = slack.trigger("ada", "message", &json!({}));
+    let set_status = |status: &str| {
+        let change = format!("UPDATE integrations SET status = '{status}' WHERE user_identifier = 'ada'");
+        assert_eq!(slack.world.gateway.home().sqlite(&change), 1);
+        slack.world.settle();
+    };
+    assert_eq!(slack.push(&message("Ev1", "one"), 0).status, 200);
+    set_status("expired");
+    let waiting = slack.world.record(&id);
+    assert_eq!(waiting["status"], "needs-user");
+    assert!(waiting["reason"].as_str().unwrap().contains("again"), "{waiting}");
+    assert_eq!(slack.push(&message("Ev2", "two"), 0).status, 200);
+    assert_eq!(slack.world.kinds(&id), ["team_chat.message", "trigger.degraded"]);
+    set_status("active");
+    assert_eq!(slack.world.record(&id)["status"], "active");
+    assert_eq!(slack.push(&message("Ev3", "three"), 0).status, 200);
+    let kinds = ["team_chat.message", "trigger.degraded", "trigger.gap", "trigger.recovered", "team_chat.message"];
+    assert_eq!(slack.world.kinds(&id), kinds);
+    let records = records(&slack.world.gateway, "connector=team_chat", 3);
+    assert_eq!(outcomes(&records), [("stored", ""), ("unattributed", ""), ("stored", "")]);
 }
 
 #[test]

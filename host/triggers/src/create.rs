@@ -1,0 +1,161 @@
+//! Making triggers.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio::time::{Instant, timeout_at};
+
+use super::agents::NewAgent;
+use super::call::RunOf;
+use super::definition::{Definition, Violations};
+use super::record::TriggerRecord;
+use super::types::{GATEWAY_TYPES, TypeOf};
+use super::{GATEWAY, NewTrigger, Of, TriggerError, Triggers};
+use contract::AuthScheme;
+use store::{Holder, Trigger, new_trigger_id};
+use webhooks::CallbackError;
+
+impl Triggers {
+    /// Makes a trigger. `user_identifier` is the account that the caller names.
+    ///
+    /// # Errors
+    /// See [`TriggerError`].
+    pub async fn create(
+        self: &Arc<Self>,
+        of: Of<'_>,
+        user_identifier: Option<&str>,
+        new: NewTrigger,
+        deadline: Instant,
+    ) -> Result<TriggerRecord, TriggerError> {
+        let id = self.make(of, user_identifier, new, None, deadline).await?;
+        self.get(of, &id).await?.ok_or_else(|| TriggerError::Damaged("a trigger was not stored".to_owned()))
+    }
+
+    /// Makes a trigger of an application or of an agent, and returns its id. The receiver of an agent
+    /// was checked before.
+    pub(super) async fn make(
+        self: &Arc<Self>,
+        of: Of<'_>,
+        user_identifier: Option<&str>,
+        new: NewTrigger,
+        agent: Option<NewAgent>,
+        deadline: Instant,
+    ) -> Result<String, TriggerError> {
+        let (tenant, subject) = of.caller()?;
+        let kind = self.find_type(of, &new.connector, &new.kind)?;
+        let parameters = if new.parameters.is_null() { json!({}) } else { new.parameters };
+        let mut violations = Violations::default();
+        match &kind {
+            Some(kind) => violations.check_parameters(&kind.declared().parameters, &parameters)?,
+            None if parameters.as_object().is_none_or(|members| !members.is_empty()) => {
+                violations.add("/parameters", "Events of the gateway have no parameters. Leave the member out.");
+            }
+            None => {}
+        }
+        let filters = violations.read_filters(&new.filters.unwrap_or_default());
+        let response_fields = violations.read_response_fields(&new.response_fields.unwrap_or_default());
+        violations.check_labels(&new.labels);
+        violations.check_poll_s(new.poll_s);
+        violations.finish()?;
+        // The URLs are a part of the body; the secret is looked at when everything else is good.
+        let urls = match &agent {
+            Some(_) => Some(new.urls),
+            None => match self.parts.webhooks.accept_urls(tenant, &new.urls).await {
+                Err(CallbackError::SecretRequired) => None,
+                other => Some(other?),
+            },
+        };
+
+        let account = match &kind {
+            Some(kind) => self.choose_account(kind, tenant, subject, user_identifier, deadline).await?,
+            None => String::new(),
+        };
+        let urls = urls.ok_or(CallbackError::SecretRequired)?;
+
+        let id = new_trigger_id()?;
+        let agent = match agent {
+            Some(agent) => Some(self.part_of_agent(&id, agent).await?),
+            None => None,
+        };
+        let definition = Definition { parameters, urls, filters, response_fields };
+        let stored = store::NewTrigger {
+            definition: self.seal(&Trigger::context(&id), &definition).await?,
+            id: id.clone(),
+            tenant: tenant.to_owned(),
+            subject: subject.to_owned(),
+            connector: new.connector,
+            kind: new.kind,
+            user_identifier: account.clone(),
+            labels: new.labels,
+            poll_s: new.poll_s,
+            agent,
+        };
+        let subscription = match &kind {
+            Some(kind) => {
+                let run = |request_id| RunOf {
+                    connector: &kind.connector,
+                    tenant,
+                    subject,
+                    user_identifier: &account,
+                    request_id,
+                    deadline,
+                };
+                Some(self.new_subscription(kind, run(&id), &definition.parameters).await?)
+            }
+            None => None,
+        };
+        let limit = self.parts.config.triggers.max_per_tenant;
+        let subscription = self.parts.store.triggers().add(stored, subscription, limit).await?;
+        if let Some(subscription) = subscription {
+            self.work_now(&subscription, deadline).await?;
+        }
+        Ok(id)
+    }
+
+    /// The type that a caller names. `None` for a type of the gateway itself.
+    pub(super) fn find_type(&self, of: Of<'_>, connector: &str, kind: &str) -> Result<Option<TypeOf>, TriggerError> {
+        let may_use = of.may_use_type(connector, kind);
+        if may_use && connector == GATEWAY && GATEWAY_TYPES.iter().any(|known| known.name == kind) {
+            return Ok(None);
+        }
+        let found = TypeOf::find(&self.parts.registry, connector, kind).filter(|_| may_use);
+        found.map(Some).ok_or_else(|| {
+            TriggerError::UnknownType(format!(
+                "There is no type `{kind}` of `{connector}`, or your key may not use it; GET /trigger-types lists what is there."
+            ))
+        })
+    }
+
+    /// The account of a new trigger, whose grant has the scopes of the type. Empty if the connector
+    /// needs none.
+    pub(super) async fn choose_account(
+        &self,
+        kind: &TypeOf,
+        tenant: &str,
+        subject: &str,
+        named: Option<&str>,
+        deadline: Instant,
+    ) -> Result<String, TriggerError> {
+        let connector = &kind.connector;
+        if matches!(connector.manifest().auth, AuthScheme::None) {
+            return Ok(String::new());
+        }
+        let holder =
+            Holder { tenant: tenant.to_owned(), subject: subject.to_owned(), connector: connector.name().to_string() };
+        let chosen = timeout_at(deadline, self.parts.integrations.choose(connector, &holder, named)).await;
+        let chosen = chosen.map_err(|_| pipeline::Error::StoreTimedOut)?.map_err(pipeline::Error::Access)?;
+        let user_identifier = chosen.user_identifier().to_owned();
+        let found = self.parts.store.integrations().get(&holder, &user_identifier).await?;
+        let granted = found.map(|integration| integration.details.scopes).unwrap_or_default();
+        let missing: Vec<String> =
+            kind.declared().scopes.iter().filter(|scope| !granted.contains(scope)).cloned().collect();
+        if !missing.is_empty() && !granted.is_empty() {
+            return Err(TriggerError::ScopesMissing {
+                connector: connector.name().to_string(),
+                user_identifier,
+                scopes: missing,
+            });
+        }
+        Ok(user_identifier)
+    }
+}
