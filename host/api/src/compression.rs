@@ -10,7 +10,7 @@ use http_body_util::BodyExt;
 use hyper::Response;
 use hyper::body::{Body as _, Frame};
 use hyper::header::{
-    ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, HeaderValue, VARY,
+    ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, VARY,
 };
 use memory::{MemoryBudget, Reservation};
 
@@ -28,6 +28,9 @@ const ACCEPT_ENCODING_NAME: &str = "Accept-Encoding";
 /// 2^17 bytes. Both keep its memory small.
 const ZSTD_LEVEL: i32 = 1;
 const ZSTD_WINDOW_LOG: u32 = 17;
+
+/// Headers with a sum of the bytes of an answer.
+const SUMS: [&str; 4] = ["content-digest", "content-md5", "digest", "repr-digest"];
 
 /// A way to write an answer in fewer bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +116,8 @@ pub(super) async fn compressed(response: Response<Body>, encoding: Encoding, mem
 /// Returns `true` if the media type is one of text, which gets smaller. Images, archives and the
 /// like are compressed already.
 fn is_text(headers: &HeaderMap) -> bool {
-    if headers.contains_key(CONTENT_ENCODING) || headers.contains_key(CONTENT_RANGE) {
+    let describes_bytes = has_strong_tag(headers) || SUMS.iter().any(|name| headers.contains_key(*name));
+    if describes_bytes || headers.contains_key(CONTENT_ENCODING) || headers.contains_key(CONTENT_RANGE) {
         return false;
     }
     let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(essence).unwrap_or_default();
@@ -122,6 +126,12 @@ fn is_text(headers: &HeaderMap) -> bool {
     // An encoder would hold events back.
     let is_events = media_type == "text/event-stream";
     is_json(media_type) || media_type.starts_with("text/") && !is_events || has_suffix
+}
+
+/// Returns `true` if the tag of an answer stands for its bytes (RFC 9110, section 8.8.1).
+/// Compressed, the answer would need another tag, which its service does not know.
+fn has_strong_tag(headers: &HeaderMap) -> bool {
+    headers.get(ETAG).is_some_and(|tag| !tag.as_bytes().starts_with(b"W/"))
 }
 
 /// A body that is being encoded.
@@ -251,6 +261,23 @@ mod tests {
         let answer = compressed(response, Encoding::Zstd, &MemoryBudget::new(100 << 10)).await;
         assert!(!answer.headers().contains_key(CONTENT_ENCODING));
         assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), text);
+    }
+
+    #[tokio::test]
+    async fn an_answer_whose_headers_describe_its_bytes_stays_as_it_is() {
+        let cases = [
+            ("etag", "\"1\"", false),
+            ("etag", "W/\"1\"", true),
+            ("content-digest", "sha-256=:AA==:", false),
+            ("x-other", "1", true),
+        ];
+        for (name, value, is_compressed) in cases {
+            let mut response = Response::new(full("x".repeat(LEAST_BYTES)));
+            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+            let answer = compressed(response, Encoding::Gzip, &MemoryBudget::unlimited()).await;
+            assert_eq!(answer.headers().contains_key(CONTENT_ENCODING), is_compressed, "{name}: {value}");
+        }
     }
 
     #[tokio::test]

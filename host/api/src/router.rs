@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT_ENCODING, CONNECTION, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{Method, Request, Response, Version};
+use hyper::{Method, Request, Response, StatusCode, Version};
 use tokio::time::Instant;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
@@ -82,27 +82,38 @@ pub(super) async fn answer_request(
             }
         };
         let is_counted = result.is_ok() && found.is_some_and(|(route, _)| route.family == Family::Operations);
-        let mut response = match result {
-            Ok(mut response) => {
-                log_answer(&method, &response, None, arrived);
-                trace.answered(response.status(), None);
-                open.end(&mut response, None);
-                response
-            }
+        let (mut response, mut problem) = match result {
+            Ok(response) => (response, None),
             Err(problem) => {
-                let (name, ended) = (problem.name(), recorded::ended(&problem));
-                let mut response = problem.into_response(&request_id);
-                log_answer(&method, &response, Some((name, ended.detail.clone())), arrived);
-                trace.answered(response.status(), Some(name));
-                open.end(&mut response, Some(ended));
-                response
+                let ended = (problem.name(), recorded::ended(&problem));
+                (problem.into_response(&request_id), Some(ended))
             }
         };
+        let mut measured = open.measure(&mut response);
+        if let Some(encoding) = encoding {
+            response = Box::pin(compression::compressed(response, encoding, gateway.egress.memory())).await;
+        }
+        let is_for_operator = found.is_some_and(|(route, _)| serves_without_room(route));
+        let (mut response, is_replaced) = match held(response, gateway, is_for_operator) {
+            Ok(response) => (response, false),
+            Err(no_memory) => {
+                problem = Some((no_memory.name(), recorded::ended(&no_memory)));
+                let mut response = no_memory.into_response(&request_id);
+                measured = open.measure(&mut response);
+                (held_document(response, gateway), true)
+            }
+        };
+        // The log, the record and the metrics have the status that the caller gets.
+        let status = response.status();
+        log_answer(&method, status, problem.as_ref().map(|(name, ended)| (*name, ended.detail.as_str())), arrived);
+        trace.answered(status, problem.as_ref().map(|(name, _)| *name));
+        open.end_measured(status, problem.map(|(_, ended)| ended), measured);
         // `operations::invoke_operation` has already counted its success with the operation's own
         // metrics.
-        if !is_counted {
-            count_answer(gateway, found, &response);
+        if !is_counted || is_replaced {
+            count_answer(gateway, found, status);
         }
+        // Last, so that an answer that takes the place of another one has them too.
         if let Ok(value) = HeaderValue::from_str(&request_id)
             && !is_hook
         {
@@ -111,10 +122,7 @@ pub(super) async fn answer_request(
         if let Some(origin) = origin {
             cors::let_page_read(origin, response.headers_mut());
         }
-        if let Some(encoding) = encoding {
-            response = Box::pin(compression::compressed(response, encoding, gateway.egress.memory())).await;
-        }
-        held(response, gateway, &request_id, found.is_some_and(|(route, _)| serves_without_room(route)))
+        response
     };
     let response = answering.instrument(span).await;
     (response, body)
@@ -126,20 +134,21 @@ fn serves_without_room(route: &Route) -> bool {
     matches!(route.family, Family::Admin | Family::System)
 }
 
-/// The response with a body that is a part of the memory budget. If the budget is used up, the
-/// caller is told so in its place.
-fn held(response: Response<Body>, gateway: &Gateway, request_id: &str, is_for_operator: bool) -> Response<HeldBody> {
+/// The response with a body that is a part of the memory budget.
+///
+/// # Errors
+/// If the budget is used up. The caller is told so in place of the response.
+fn held(response: Response<Body>, gateway: &Gateway, is_for_operator: bool) -> Result<Response<HeldBody>, Problem> {
     let memory = gateway.egress.memory();
     let (parts, body) = response.into_parts();
     let part = if is_for_operator { memory.part_beyond_limit() } else { memory.part() };
-    match body.hold(part) {
-        Ok(body) => Response::from_parts(parts, body),
-        Err(exhausted) => {
-            let (parts, body) = problem::no_memory(exhausted).into_response(request_id).into_parts();
-            // This document is so small that it is not counted.
-            Response::from_parts(parts, body.hold(memory.part()).unwrap_or_else(|_| HeldBody::of_program("")))
-        }
-    }
+    Ok(Response::from_parts(parts, body.hold(part).map_err(problem::no_memory)?))
+}
+
+/// The response with the document of a problem, which is so small that it is not counted.
+fn held_document(response: Response<Body>, gateway: &Gateway) -> Response<HeldBody> {
+    let part = gateway.egress.memory().part();
+    response.map(|body| body.hold(part).unwrap_or_else(|_| HeldBody::of_program("")))
 }
 
 /// The headers that matter to every route, found in one pass over all headers.
@@ -314,7 +323,7 @@ fn find_endpoint<'a>(
             .with_detail("HTTP/1.1 requires exactly one header Host (RFC 9112, section 3.2); send it.")));
     }
     let Some((route, arguments)) = found else {
-        return Err(if peer.listener == Listener::Hooks { Ok(hooks::not_found()) } else { Err(no_route()) });
+        return Err(if peer.listener == Listener::Hooks { Ok(hooks::not_found()) } else { Err(problem::no_route()) });
     };
     let Some(endpoint) = route.endpoint(&head.method) else {
         if route.family == Family::Hooks {
@@ -340,14 +349,6 @@ fn find_endpoint<'a>(
         )));
     }
     Ok((route, endpoint, arguments))
-}
-
-/// The problem of a path without a route.
-pub(super) fn no_route() -> Problem {
-    problem::NOT_FOUND.with_detail(
-        "No route has this path. Operations are at POST /connectors/{connector}/{operation}; GET /openapi.json lists all \
-         paths.",
-    )
 }
 
 /// Refuses the parameters of an endpoint that has none. A parameter that is ignored would let a
@@ -383,7 +384,7 @@ fn has_one_host(headers: &HeaderMap) -> bool {
 
 /// Counts an answer. Names that no live connector has are left out: callers could invent any number
 /// of them.
-fn count_answer(gateway: &Gateway, found: MatchedRoute<'_>, response: &Response<Body>) {
+fn count_answer(gateway: &Gateway, found: MatchedRoute<'_>, status: StatusCode) {
     let (connector, operation) = match found {
         None => (String::new(), String::new()),
         Some((Route { family, .. }, PathArguments { connector, operation, .. })) => {
@@ -396,13 +397,13 @@ fn count_answer(gateway: &Gateway, found: MatchedRoute<'_>, response: &Response<
             )
         }
     };
-    let labels = RequestLabels { connector, operation, status: response.status().as_u16() };
+    let labels = RequestLabels { connector, operation, status: status.as_u16() };
     gateway.metrics.requests.get_or_create_owned(&labels).inc();
 }
 
 /// Writes one line for each request. The default level shows requests that failed or were refused.
-fn log_answer(method: &Method, response: &Response<Body>, problem: Option<(&'static str, String)>, arrived: Instant) {
-    let status = response.status().as_u16();
+fn log_answer(method: &Method, status: StatusCode, problem: Option<(&'static str, &str)>, arrived: Instant) {
+    let status = status.as_u16();
     // The clock is read only for a line that is written.
     let ms = || arrived.elapsed().as_micros() as f64 / 1000.0;
     match problem {

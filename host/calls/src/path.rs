@@ -10,6 +10,12 @@ use std::collections::HashMap;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
+use super::shortened;
+
+/// The longest path that is shown, in characters. A caller may compose a path of 16 KiB, and a
+/// record has many requests.
+const MAX_SHOWN: usize = 500;
+
 /// The values of larger bodies are not looked for. Every part of a path is then shown as unknown.
 const MAX_BODY_BYTES: usize = 64 << 10;
 
@@ -38,10 +44,11 @@ impl Values {
         }))
     }
 
-    /// The path of a request. `base` is the beginning that every request to the upstream has.
+    /// The path of a request, or its beginning if it is long. `base` is the beginning that every
+    /// request to the upstream has.
     pub(super) fn mask(&self, base: &str, rest: &str) -> String {
         let segments: Vec<_> = rest.split('/').map(|segment| self.mask_segment(segment)).collect();
-        format!("{base}{}", segments.join("/"))
+        shortened(&format!("{base}{}", segments.join("/")), MAX_SHOWN)
     }
 
     fn mask_segment(&self, segment: &str) -> String {
@@ -140,6 +147,14 @@ mod tests {
             ("/%C3%BC", "/base/1/{…}"),
         ] {
             assert_eq!(masked("{}", path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_long_path_is_cut() {
+        let path = "/x".repeat(8000);
+        for values in [Values::of_body(None), Values::of_body(Some(b"{}"))] {
+            assert_eq!(values.mask("/base/1", &path).chars().count(), MAX_SHOWN);
         }
     }
 

@@ -125,6 +125,12 @@ impl Recording {
         }
     }
 
+    /// Returns `true` if the call has begun to send a request to an upstream.
+    pub fn has_sent(&self) -> bool {
+        let requests = self.0.as_ref().and_then(|notes| notes.facts.lock().requests.clone());
+        requests.is_some_and(|requests| requests.attempts_begun() > 0)
+    }
+
     /// The call has an idempotency key.
     pub fn has_key(&self) {
         self.note(|facts| facts.has_key = true);

@@ -45,6 +45,14 @@ pub trait Connection {
 }
 
 impl dyn Connection + '_ {
+    /// Runs a statement, whatever the number of rows that it changes.
+    ///
+    /// # Errors
+    /// Fails if the database does.
+    pub fn run(&mut self, sql: &str, parameters: &[Value]) -> Result<(), StoreError> {
+        self.execute(sql, parameters).map(drop)
+    }
+
     /// Returns all rows.
     ///
     /// # Errors

@@ -6,12 +6,20 @@
 use std::io::{self, Read};
 
 use ring::digest::{Context, SHA256, digest};
+use secrecy::zeroize::Zeroize;
+use secrecy::{ExposeSecret, SecretBox};
 
 /// The SHA-256 of these bytes.
 pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest(&SHA256, bytes).as_ref());
     hash
+}
+
+/// The SHA-256 of a secret, by which the secret is recognised. It does not reveal a random secret.
+/// A secret that a person chose may be guessed from it.
+pub fn sha256_of_secret<S: AsRef<[u8]> + Zeroize + ?Sized>(secret: &SecretBox<S>) -> [u8; 32] {
+    sha256(secret.expose_secret().as_ref())
 }
 
 /// The SHA-256 of these bytes, as 64 lower-case hexadecimal digits.

@@ -124,6 +124,10 @@ pub enum StoreError {
         /// The maximum number.
         limit: u64,
     },
+    /// The integration under the name of an account that is connected is not the one that may be
+    /// overwritten. It was changed since it was read.
+    #[error("the integration was changed by another process")]
+    IntegrationChanged,
     /// The tenant has stored as much as it may.
     #[error("the tenant has stored {limit} bytes and may not store more")]
     TenantFull {
@@ -140,6 +144,10 @@ pub enum StoreError {
     /// stored because its data key was deleted.
     #[error("the data key is in use, or was deleted")]
     DataKeyInUse,
+    /// A text of a statement has a zero byte, which text in PostgreSQL cannot have. The statement was
+    /// not sent. SQLite takes such texts.
+    #[error("a text has a zero byte, which the database cannot store")]
+    ZeroByte,
     /// The operating system failed to provide random numbers.
     #[error("the operating system provides no random numbers")]
     NoRandomness,
@@ -168,13 +176,18 @@ impl StoreError {
         matches!(self, Self::Postgres(Unreachable { .. } | TooManyConnections { .. }))
     }
 
-    /// Returns whether the database failed. All other errors come from a database that works.
+    /// Returns whether the database failed. All other errors come from a database that works. One of
+    /// them is a statement that the server refuses because of its values: other processes do not meet
+    /// this error.
     pub fn is_failure(&self) -> bool {
         !matches!(
             self,
             Self::Duplicate
+                | Self::ZeroByte
+                | Self::Postgres(PostgresError::Rejected { .. })
                 | Self::TooManyAuthorizations { .. }
                 | Self::TooManyIntegrations { .. }
+                | Self::IntegrationChanged
                 | Self::TooManyLinks { .. }
                 | Self::TooManyToolSets { .. }
                 | Self::TooManyAgentSessions { .. }
@@ -188,8 +201,11 @@ impl StoreError {
     }
 
     /// Logs why the database failed, at most once per second: while the database does not answer,
-    /// every call fails with it.
+    /// every call fails with it. A text that a caller has sent is no failure, and not logged.
     pub fn log_failure(&self) {
+        if matches!(self, Self::ZeroByte) {
+            return;
+        }
         static LAST_LINE: Mutex<Option<Instant>> = Mutex::new(None);
         let mut last_line = LAST_LINE.lock();
         if last_line.is_none_or(|at| at.elapsed() >= BETWEEN_LINES) {

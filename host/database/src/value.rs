@@ -14,7 +14,8 @@ pub enum Value {
     Bool(bool),
     /// Also times, as milliseconds since 1970.
     Integer(i64),
-    /// Text. If it may contain zero bytes, its column is one of bytes.
+    /// Text. If it may contain zero bytes, its column is one of bytes. PostgreSQL has no zero bytes
+    /// in other columns: see [`StoreError::ZeroByte`] and [`without_zero_bytes`].
     Text(String),
     /// Bytes, for which SQLite says `BLOB` and PostgreSQL `BYTEA`.
     Bytes(Vec<u8>),
@@ -97,6 +98,12 @@ impl<'a> From<&'a Option<String>> for Value {
     fn from(value: &'a Option<String>) -> Self {
         value.as_ref().into()
     }
+}
+
+/// A text of a service or a module, which must be stored whatever it says: the zero bytes in it,
+/// which PostgreSQL cannot store, are replaced by U+FFFD.
+pub fn without_zero_bytes(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
 }
 
 /// Makes the parameters of a statement from expressions that convert into [`Value`].
@@ -213,5 +220,16 @@ impl<const N: usize> FromValue for [u8; N] {
 impl<T: FromValue> FromValue for Option<T> {
     fn from_value(value: Value) -> Option<Self> {
         if value == Value::Null { Some(None) } else { T::from_value(value).map(Some) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_stored_without_the_byte_that_the_database_cannot_have() {
+        assert_eq!(without_zero_bytes("a\0b\0"), "a\u{fffd}b\u{fffd}");
+        assert_eq!(without_zero_bytes("ab\t\u{1}"), "ab\t\u{1}");
     }
 }

@@ -8,11 +8,13 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::Method;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
 use url::{Url, form_urlencoded};
 
 use super::error::EgressError;
 use super::mask::Masker;
-use super::sign::{self, KeyPair, SignatureScheme, Signer, Unsigned};
+use super::request_body::Body;
+use super::sign::{self, KeyPair, NO_LINKS, SignatureScheme, Signer, Unsigned};
 
 /// A credential, prepared for requests once and cheap to clone.
 ///
@@ -71,8 +73,7 @@ impl Credential {
         if username.contains(':') {
             return Err(EgressError::invalid("a username for HTTP Basic cannot contain a colon"));
         }
-        let joined = SecretString::from(format!("{username}:{}", password.expose_secret()));
-        let encoded = SecretString::from(STANDARD.encode(joined.expose_secret()));
+        let [joined, encoded] = basic_texts(username, &password);
         let value = sensitive(&["Basic ", encoded.expose_secret()], &AUTHORIZATION)?;
         let own = if password.expose_secret().is_empty() { SecretString::from(username) } else { password };
         Ok(Self::prepare(Placement::Header { name: AUTHORIZATION, value }, vec![own, joined, encoded]))
@@ -208,9 +209,74 @@ impl SecretField<'_> {
     }
 }
 
-/// A field with a secret, for [`Body::Form`](super::Body::Form).
+/// A field with a secret, for [`Body::Form`].
 pub fn secret_field(name: &str, secret: &SecretString) -> (String, String) {
     (name.to_owned(), secret.expose_secret().to_owned())
+}
+
+/// A JSON object whose only member is a secret.
+pub fn secret_document(name: &str, secret: &SecretString) -> Body {
+    Body::Json(json!({ (name): secret.expose_secret() }).to_string().into())
+}
+
+impl Body {
+    /// The body with secrets in the places of their placeholders: in the whole text of JSON, and in
+    /// the values of a form. No secret has a character that JSON escapes. Other bodies stay.
+    pub fn with_secrets(self, secrets: &[(&str, &SecretString)]) -> Self {
+        let filled = |text: &str| {
+            secrets
+                .iter()
+                .fold(text.to_owned(), |text, (placeholder, secret)| text.replace(placeholder, secret.expose_secret()))
+        };
+        let is_to_fill = |text: &str| secrets.iter().any(|(placeholder, _)| text.contains(placeholder));
+        match self {
+            Self::Json(bytes) => match std::str::from_utf8(&bytes) {
+                Ok(text) if is_to_fill(text) => Self::Json(filled(text).into()),
+                _ => Self::Json(bytes),
+            },
+            Self::Form(fields) => Self::Form(fields.into_iter().map(|(name, value)| (name, filled(&value))).collect()),
+            other => other,
+        }
+    }
+}
+
+/// The value of a header that is a secret, marked as sensitive.
+///
+/// # Errors
+/// `InvalidRequest` if the secret has a character that headers cannot have.
+pub fn secret_header(secret: &SecretString) -> Result<HeaderValue, EgressError> {
+    let mut value = HeaderValue::try_from(secret.expose_secret())
+        .map_err(|_| EgressError::invalid("the secret has a character that headers cannot have"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// The value of `Authorization` with a bearer token (RFC 6750), marked as sensitive.
+///
+/// # Errors
+/// `InvalidRequest` if the token is empty, or has a blank or a character that is not ASCII.
+pub fn bearer_header(token: &SecretString) -> Result<HeaderValue, EgressError> {
+    let text = token.expose_secret();
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(EgressError::invalid("a bearer token is not empty, and has only visible characters of ASCII"));
+    }
+    sensitive(&["Bearer ", text], &AUTHORIZATION)
+}
+
+/// The value of `Authorization` with HTTP Basic (RFC 7617), marked as sensitive.
+///
+/// # Errors
+/// As [`secret_header`]. Base64 has no character that headers cannot have.
+pub fn basic_header(username: &str, password: &SecretString) -> Result<HeaderValue, EgressError> {
+    let [_, encoded] = basic_texts(username, password);
+    sensitive(&["Basic ", encoded.expose_secret()], &AUTHORIZATION)
+}
+
+/// A name and a password as HTTP Basic joins them, and in base64.
+fn basic_texts(username: &str, password: &SecretString) -> [SecretString; 2] {
+    let joined = SecretString::from(format!("{username}:{}", password.expose_secret()));
+    let encoded = SecretString::from(STANDARD.encode(joined.expose_secret()));
+    [joined, encoded]
 }
 
 /// The headers that sign a request, and the signature in one of them.
@@ -230,9 +296,6 @@ impl Signature {
         Self([value, last].map(SecretString::from).to_vec())
     }
 }
-
-/// The rule for links that carry a signature.
-pub(super) const NO_LINKS: &str = "signed links need a connector that declares `aws-signature-v4`";
 
 fn sensitive(parts: &[&str], name: &HeaderName) -> Result<HeaderValue, EgressError> {
     let mut value = HeaderValue::try_from(parts.concat()).map_err(|_| {

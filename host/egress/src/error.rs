@@ -5,6 +5,9 @@ use std::time::Duration;
 use contract_rules::limit::PATH_BYTES;
 use memory::Exhausted;
 
+/// Maximum length of the detail of an error that is kept.
+const DETAIL_BYTES: usize = 1 << 10;
+
 /// Why a request has no response, or a response no body. Messages never contain a secret: they name
 /// the host of an address, but neither its path nor its query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -149,6 +152,26 @@ impl EgressError {
                 | Self::BadResponse { .. }
                 | Self::NoMemory
         )
+    }
+
+    /// The error with a detail of limited length. A connector chooses a part of some details, such as
+    /// a name of a header, and may keep the error.
+    #[must_use]
+    pub fn with_short_detail(mut self) -> Self {
+        if let Self::InvalidRequest { detail }
+        | Self::BadPath { detail }
+        | Self::Denied { detail }
+        | Self::NotLinked { detail }
+        | Self::Unreachable { detail, .. }
+        | Self::Unresolved { detail, .. }
+        | Self::BadRedirect { detail }
+        | Self::BadResponse { detail, .. } = &mut self
+            && detail.len() > DETAIL_BYTES
+        {
+            detail.truncate(detail.floor_char_boundary(DETAIL_BYTES));
+            detail.push('…');
+        }
+        self
     }
 
     pub(super) fn invalid(detail: impl Into<String>) -> Self {

@@ -10,6 +10,7 @@
 //! - `host`: lists of hosts
 //! - `location`: the address of a request
 //! - `request`: one request
+//! - `request_body`: its body
 //! - `multipart`: the body of a form with files
 //! - `streamed_body`: a body that is sent while it is read
 //! - `headers`: the headers that a request may have
@@ -59,6 +60,7 @@ mod quota;
 mod reachable;
 mod redirect;
 mod request;
+mod request_body;
 mod response;
 mod retry;
 mod retry_after;
@@ -76,17 +78,18 @@ mod upstream;
 pub use address::{Lookup, is_loopback, system_lookup};
 pub use call_record::{CallRecord, SentAttempt};
 pub use client::{Egress, Settings};
-pub use credential::{Credential, secret_field};
+pub use credential::{Credential, basic_header, bearer_header, secret_document, secret_field, secret_header};
 pub use error::{EgressError, whole_seconds};
 pub use form_field::FormField;
 pub use headers::Headers;
 pub use link::Link;
 pub use mask::{MaskStream, Masker};
 pub use multipart::{BrokenPart, Multipart, Part, PartContent, SentPart};
-pub use needle::{SHORTEST_SECRET, is_too_short};
+pub use needle::{SHORTEST_SECRET, is_shorter, is_too_short};
 pub use pacing::{PacedQueue, Pacing, QUEUE_LEASE, QueueGrant, QueueReport};
 pub use quota::{Budget, BudgetGrant, BudgetReport, Quota, Quotas, Refused, Remaining};
-pub use request::{Body, Request, Target};
+pub use request::{Request, Target};
+pub use request_body::Body;
 pub use response::{Response, ResponseBody};
 pub use retry_after::{LONGEST_RETRY_AFTER, retry_after};
 pub use sign::{KeyPair, SignatureScheme};

@@ -16,7 +16,12 @@ pub const SHORTEST_SECRET: usize = 8;
 
 /// Returns `true` if a secret is too short to be masked.
 pub fn is_too_short(secret: &SecretString) -> bool {
-    secret.expose_secret().len() < SHORTEST_SECRET
+    is_shorter(secret, SHORTEST_SECRET)
+}
+
+/// Returns `true` if a secret has fewer bytes than this number.
+pub fn is_shorter(secret: &SecretString, bytes: usize) -> bool {
+    secret.expose_secret().len() < bytes
 }
 
 /// The bytes that count as equal.

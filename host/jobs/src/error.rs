@@ -61,6 +61,9 @@ pub enum JobError {
     /// The webhooks that announce the end cannot be made.
     #[error(transparent)]
     Webhook(#[from] WebhookError),
+    /// The memory for calls has no room for the result.
+    #[error("there is no memory left to read the result of the job")]
+    NoMemory,
     /// A value was unsealed, but is not usable.
     #[error("a stored value of the job cannot be used: {0}")]
     Value(String),

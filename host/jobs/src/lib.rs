@@ -115,6 +115,8 @@ pub struct Jobs {
     parts: Parts,
     /// The jobs that run here, by id.
     running: Mutex<HashMap<String, Running>>,
+    /// The jobs whose connector was missing here, by id: when that was found first, and last.
+    gone: Mutex<HashMap<String, (Instant, Instant)>>,
     /// Wakes the workers: a job was added here, or a worker is free.
     wake: Notify,
     /// No further jobs are taken.
@@ -143,6 +145,7 @@ impl Jobs {
         Self {
             parts,
             running: Mutex::default(),
+            gone: Mutex::default(),
             wake: Notify::new(),
             stopping: CancellationToken::new(),
             deadline: OnceLock::new(),

@@ -1,6 +1,7 @@
 //! Problems of jobs.
 
 use super::{Failure, JobError};
+use egress::EgressError;
 use problem::{
     CANCELLED, CONNECTOR_FAILED, CUT_OFF, INTERNAL, JOB_TIMED_OUT, NOT_ALLOWED, Problem, TOO_MANY_JOBS,
     UNKNOWN_OPERATION, pipeline_problem, store_problem,
@@ -67,6 +68,7 @@ pub fn job_problem(error: JobError) -> Problem {
         | JobError::Webhook(WebhookError::Store(error) | WebhookError::Vault(VaultError::Store(error))) => {
             store_problem(&error, "The jobs cannot be read or written now; try again.")
         }
+        JobError::NoMemory => pipeline_problem(EgressError::NoMemory.into(), ""),
         JobError::Vault(_) | JobError::Webhook(_) | JobError::Value(_) => {
             tracing::error!(%error, "a job cannot be read or written");
             INTERNAL.with_detail(

@@ -13,6 +13,10 @@ use sandbox::progress::Progress;
 use store::{Job, JobStatus, JobValue};
 use webhooks::CallbackRecord;
 
+/// A result is in memory at most so many times while a record is made: sealed and unsealed, then
+/// unsealed and in the text of the record, which grows.
+const COPIES: usize = 3;
+
 /// A job as callers see it. A webhook has no `callbacks`. A list has neither `result` nor
 /// `callbacks`, which may be large.
 #[derive(Serialize, JsonSchema)]
@@ -148,8 +152,18 @@ impl Jobs {
     /// The text of a job's record.
     ///
     /// # Errors
-    /// If a value cannot be read.
+    /// If a value cannot be read, or if there is no memory for the result. An operator gets it in any
+    /// case.
     pub(super) async fn record(&self, job: &Job, viewer: Viewer) -> Result<String, JobError> {
+        let memory = self.parts.egress.memory();
+        let mut held = match viewer {
+            Viewer::Caller => memory.part(),
+            Viewer::Operator => memory.part_beyond_limit(),
+        };
+        if job.status == JobStatus::Succeeded {
+            let bytes = self.parts.store.jobs().value_bytes(&job.id, JobValue::Result).await?;
+            held.grow_to(bytes.saturating_mul(COPIES)).map_err(|_| JobError::NoMemory)?;
+        }
         let (result, unmatched): (Option<Box<RawValue>>, Option<Vec<UnmatchedField>>) = match job.status {
             JobStatus::Succeeded => (
                 self.json_value(&job.id, JobValue::Result).await?,

@@ -19,6 +19,7 @@ use pipeline::background::{BackgroundAnswer, run_to_result};
 use pipeline::{self, Accept, Background, Call, RunAs};
 use sandbox::progress::ProgressSender;
 use sandbox::{InvocationError, Limit, http};
+use store::vault::VaultError;
 use store::{Job, JobValue};
 use telemetry::logging::REQUEST_SPAN;
 
@@ -33,8 +34,14 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// answer.
 const BUSY_BACKOFF: Duration = Duration::from_secs(1);
 
-/// A job fails if its connector is still missing at this time after the job was added.
+/// A job fails if its connector is still missing at this time after this gateway has first found it
+/// missing. The age of the job does not count, because an old job may find a connector that is just
+/// replaced.
 const GONE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Time for which this gateway remembers that the connector of a job was missing. It is longer than
+/// a job waits in a full queue for its next attempt.
+const GONE_MEMORY: Duration = Duration::from_secs(600);
 
 /// Time after which a job whose connector is missing is tried again.
 const GONE_BACKOFF: Duration = Duration::from_secs(2);
@@ -146,7 +153,11 @@ impl Jobs {
     async fn execute(&self, job: &Job, progress: ProgressSender, recording: &Recording) -> Run {
         let deadline = Instant::now() + self.parts.config.timeout;
         let result = self.call(job, progress, deadline, recording).await;
-        let backoff = result.as_ref().err().and_then(|failure| self.backoff(failure));
+        if self.is_gone_for_long(&job.id, &result) {
+            return Run::Ended(result);
+        }
+        let keep = self.parts.config.keep;
+        let backoff = result.as_ref().err().and_then(|failure| backoff(failure, recording.has_sent(), keep));
         if let Some((backoff, timeout)) = backoff
             && self.is_younger(job, timeout).await
         {
@@ -169,23 +180,24 @@ impl Jobs {
         }))
     }
 
-    /// The time after which a job is tried again that failed before it had done anything, and the age
-    /// from which on it is not. `None` if its failure is final.
-    fn backoff(&self, failure: &Failure) -> Option<(Duration, Duration)> {
-        let keep = self.parts.config.keep;
-        Some(match failure {
-            // The connector may be about to be replaced, or it may be at another gateway.
-            Failure::Gone { .. } => (GONE_BACKOFF, GONE_TIMEOUT),
-            Failure::Call(pipeline::Error::RateLimited { retry_after, .. }) => (BUSY_BACKOFF.max(*retry_after), keep),
-            Failure::Failed(JobError::Store(_))
-            | Failure::Call(
-                pipeline::Error::NoPermit(_)
-                | pipeline::Error::Invocation(InvocationError::Busy | InvocationError::NoMemory)
-                | pipeline::Error::Http(http::Error::Busy(_))
-                | pipeline::Error::Access(AccessError::Failed(IntegrationError::Store(_))),
-            ) => (BUSY_BACKOFF, keep),
-            _ => return None,
-        })
+    /// Notes if the connector of a job is missing. Returns `true` if it has been missing for
+    /// [`GONE_TIMEOUT`].
+    fn is_gone_for_long<T>(&self, id: &str, result: &Result<T, Failure>) -> bool {
+        let mut gone = self.gone.lock();
+        if !matches!(result, Err(Failure::Gone { .. })) {
+            gone.remove(id);
+            return false;
+        }
+        // Other gateways may have run or ended the jobs that are forgotten.
+        gone.retain(|_, (_, last)| last.elapsed() < GONE_MEMORY);
+        let now = Instant::now();
+        let (first, last) = gone.entry(id.to_owned()).or_insert((now, now));
+        *last = now;
+        let is_over = now.duration_since(*first) >= GONE_TIMEOUT;
+        if is_over {
+            gone.remove(id);
+        }
+        is_over
     }
 
     /// Returns `false` if a job was added this long ago. It does not wait without end for a limit
@@ -271,5 +283,61 @@ impl Jobs {
     async fn save_progress(&self, job: &Job, progress: ProgressRecord) -> Result<(), JobError> {
         let sealed = self.seal_json(&job.id, JobValue::Progress, &progress).await?;
         Ok(self.parts.store.jobs().save_progress(&job.id, job.fence, sealed).await?)
+    }
+}
+
+/// The time after which a job is tried again that failed before it had done anything, and the age
+/// from which on it is not: `keep`, the time for which its result would be kept, or less. `None` if
+/// its failure is final. `has_sent` says that it has sent a request.
+fn backoff(failure: &Failure, has_sent: bool, keep: Duration) -> Option<(Duration, Duration)> {
+    Some(match failure {
+        // The connector may be about to be replaced, or it may be at another gateway. The age of the
+        // job does not matter: `Jobs::is_gone_for_long` ends the wait.
+        Failure::Gone { .. } => (GONE_BACKOFF, Duration::MAX),
+        Failure::Call(pipeline::Error::RateLimited { retry_after, .. }) => (BUSY_BACKOFF.max(*retry_after), keep),
+        // An answer that needs more memory than there is would be fetched again and again.
+        Failure::Call(pipeline::Error::NoMemory(_)) if has_sent => return None,
+        Failure::Failed(JobError::Store(_) | JobError::Vault(VaultError::Store(_)))
+        | Failure::Call(
+            pipeline::Error::NoPermit(_)
+            | pipeline::Error::NoMemory(_)
+            | pipeline::Error::RateLimitNotShared { .. }
+            | pipeline::Error::Invocation(InvocationError::Busy | InvocationError::NoMemory)
+            | pipeline::Error::Http(http::Error::Busy(_))
+            | pipeline::Error::Egress(EgressError::QueueUnknown)
+            | pipeline::Error::Access(AccessError::Failed(
+                IntegrationError::Store(_) | IntegrationError::RefreshNotStored,
+            )),
+        ) => (BUSY_BACKOFF, keep),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use store::StoreError;
+
+    use super::*;
+
+    const KEEP: Duration = Duration::from_secs(3600);
+
+    #[test]
+    fn a_job_that_has_done_nothing_waits_for_limits_and_for_the_store() {
+        let waits = |error: pipeline::Error, has_sent: bool| backoff(&Failure::Call(error), has_sent, KEEP).is_some();
+        assert!(waits(pipeline::Error::RateLimitNotShared { quota: "minute".to_owned() }, false));
+        assert!(waits(EgressError::QueueUnknown.into(), true));
+        assert!(waits(EgressError::NoMemory.into(), false));
+        assert!(!waits(EgressError::NoMemory.into(), true), "its answer may never find room");
+        let unknown = pipeline::Error::OutcomeUnknown(Box::new(EgressError::QueueUnknown.into()));
+        assert!(!waits(unknown, true), "it has perhaps changed data");
+        assert!(!waits(EgressError::TimedOut.into(), false));
+        let store = || StoreError::Closed;
+        for failure in [
+            Failure::Failed(store().into()),
+            Failure::Failed(VaultError::Store(store()).into()),
+            Failure::Call(AccessError::Failed(IntegrationError::RefreshNotStored).into()),
+        ] {
+            assert!(backoff(&failure, false, KEEP).is_some(), "{failure}");
+        }
     }
 }

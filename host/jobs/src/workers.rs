@@ -14,6 +14,9 @@ use store::{FullShares, Job, StoreError};
 /// Time between two searches for jobs that other gateways added, or whose backoff has passed.
 const POLL: Duration = Duration::from_secs(1);
 
+/// Longest wait at shutdown for a job that is being taken. A busy database answers within seconds.
+const LAST_TAKE: Duration = Duration::from_secs(5);
+
 impl Jobs {
     /// Takes and runs jobs until [`Jobs::stop`].
     pub async fn work(self: Arc<Self>) {
@@ -27,7 +30,14 @@ impl Jobs {
             };
             // The semaphore is never closed.
             let Ok(permit) = free else { return };
-            match self.take().await {
+            // A job that is taken while the gateway stops is run: `Jobs::shut_down` waits for it.
+            let _taking = self.tasks.token();
+            let taken = tokio::select! {
+                biased;
+                taken = self.take() => taken,
+                () = self.stopped_for(LAST_TAKE) => return,
+            };
+            match taken {
                 Ok(Some(job)) => {
                     is_failing = false;
                     let worker = self.begin(&job, permit);
@@ -51,6 +61,12 @@ impl Jobs {
                 _ = timeout(POLL, self.wake.notified()), if !is_failing => {}
             }
         }
+    }
+
+    /// Ends this time after [`Jobs::stop`].
+    async fn stopped_for(&self, time: Duration) {
+        self.stopping.cancelled().await;
+        tokio::time::sleep(time).await;
     }
 
     /// Takes the next job whose tenant and connector have not all of their share of the workers.

@@ -23,9 +23,20 @@ pub fn operation_name(connector: &str, operation: &str) -> String {
 /// hash of the whole name: the first ones with which it is not in `taken`.
 pub fn cut_name(name: &str, longest: usize, taken: impl Fn(&str) -> bool) -> String {
     let kept = name.get(..longest - HASH_DIGITS - 1).unwrap_or_default();
-    let hash = sha256_hex(name.as_bytes());
-    let digits = (0..).map_while(|start| hash.get(start..start + HASH_DIGITS));
-    digits.map(|digits| format!("{kept}_{digits}")).find(|cut| !taken(cut)).unwrap_or_default()
+    with_digits(kept, name, taken)
+}
+
+/// Adds digits of the hash of a whole name to `kept`, the beginning of the name: the first ones
+/// with which it is not in `taken`. After them come digits of the name with a number, so that no
+/// connector takes all of them.
+fn with_digits(kept: &str, name: &str, taken: impl Fn(&str) -> bool) -> String {
+    let digits = |hash: String| {
+        let starts = 0..=hash.len() - HASH_DIGITS;
+        starts.filter_map(move |start| hash.get(start..start + HASH_DIGITS).map(str::to_owned))
+    };
+    let further = (1..=u32::MAX).map(|number| format!("{name} {number}"));
+    let hashes = std::iter::once(name.to_owned()).chain(further).map(|text| sha256_hex(text.as_bytes()));
+    hashes.flat_map(digits).map(|digits| format!("{kept}_{digits}")).find(|cut| !taken(cut)).unwrap_or_default()
 }
 
 /// The name of an argument: `property` if every client takes it, else a similar name that is not in
@@ -40,13 +51,14 @@ pub fn argument_name(property: &str, taken: impl Fn(&str) -> bool) -> String {
     if !plain.is_empty() && !taken(&plain) {
         return plain;
     }
-    let hash = sha256_hex(property.as_bytes());
     let kept: String = plain.chars().take(MAX_NAME - HASH_DIGITS - 1).collect();
-    format!("{kept}_{}", hash.get(..HASH_DIGITS).unwrap_or_default())
+    with_digits(&kept, property, taken)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
@@ -61,11 +73,28 @@ mod tests {
     }
 
     #[test]
+    fn no_names_of_others_leave_a_tool_without_one() {
+        let long = "b".repeat(60);
+        let kept = &long[..MAX_TOOL_NAME - HASH_DIGITS - 1];
+        let hash = sha256_hex(long.as_bytes());
+        let mut taken: HashSet<String> = (0..=hash.len() - HASH_DIGITS)
+            .map(|start| format!("{kept}_{}", &hash[start..start + HASH_DIGITS]))
+            .collect();
+        for _ in 0..200 {
+            let name = cut_name(&long, MAX_TOOL_NAME, |name| taken.contains(name));
+            assert_eq!(name.len(), MAX_TOOL_NAME);
+            assert!(taken.insert(name));
+        }
+    }
+
+    #[test]
     fn an_argument_has_a_name_that_every_client_takes() {
         assert_eq!(argument_name("page.size-1_a", |_| true), "page.size-1_a");
         assert_eq!(argument_name("$filter", |_| false), "_filter");
-        let other = argument_name("$filter", |_| true);
+        let other = argument_name("$filter", |name| name == "_filter");
         assert!(other.starts_with("_filter_") && other.len() == 16, "{other}");
+        let third = argument_name("$filter", |name| name == "_filter" || name == other);
+        assert!(third.starts_with("_filter_") && third.len() == 16 && third != other, "{third}");
         assert!(argument_name("", |_| false).len() > 1);
         assert_eq!(argument_name(&"é".repeat(100), |_| false), "_".repeat(MAX_NAME));
     }

@@ -7,7 +7,8 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::body::Body as _;
 use hyper::header::{
-    ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, HeaderValue,
+    ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap,
+    HeaderValue,
 };
 use percent_encoding::percent_decode_str;
 use serde::de::IgnoredAny;
@@ -46,7 +47,7 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const MAX_BLANK_BYTES: usize = 64 << 10;
 
 /// The answer to a call that succeeded.
-pub struct Answer {
+pub struct CallAnswer {
     /// 200, or 206 for a part of a file.
     pub status: StatusCode,
     /// The media type, and the name and length of a file.
@@ -77,7 +78,7 @@ pub(crate) struct Form<'a> {
     pub recording: &'a Recording,
 }
 
-impl Answer {
+impl CallAnswer {
     fn json(body: Body) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, JSON);
@@ -94,7 +95,7 @@ pub(super) async fn of_response(
     mut response: Box<egress::Response>,
     form: &Form<'_>,
     permit: Permit,
-) -> Result<Answer, Error> {
+) -> Result<CallAnswer, Error> {
     if !response.status.is_success() {
         return Err(upstream_error(*response).await);
     }
@@ -109,6 +110,12 @@ pub(super) async fn of_response(
         }
     };
     if is_json {
+        // A part of a document is no JSON, although it may begin like it.
+        let has_asked = form.range.is_some() && form.accept.may_be_a_file();
+        let is_part = has_asked && response.status == StatusCode::PARTIAL_CONTENT;
+        if is_part && form.operation.manifest.answer == Kind::Any {
+            return Err(Error::NotRaw { content_type: media_type(&response.headers).to_ascii_lowercase() });
+        }
         of_json_response(response, form, permit).await
     } else {
         Box::pin(of_download(response, form, permit)).await
@@ -116,7 +123,19 @@ pub(super) async fn of_response(
 }
 
 /// Answers with a file that an upstream sends, or with the part of it that the caller requests.
-async fn of_download(response: Box<egress::Response>, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
+async fn of_download(
+    mut response: Box<egress::Response>,
+    form: &Form<'_>,
+    permit: Permit,
+) -> Result<CallAnswer, Error> {
+    // No request asks for a coding that is left here, and no one would know how the file is encoded.
+    if let Some(coding) = response.headers.get(CONTENT_ENCODING)
+        && !response.body.peek(1).await?.is_empty()
+    {
+        return Err(Error::NotUnderstood(format!(
+            "The upstream's response is encoded as {coding:?}, though only gzip was asked for. Try again later."
+        )));
+    }
     let part = response.headers.get(CONTENT_RANGE).filter(|_| response.status == StatusCode::PARTIAL_CONTENT).cloned();
     let accepts_ranges = response.headers.get(ACCEPT_RANGES).cloned();
     let file = downloaded(response, form);
@@ -141,7 +160,7 @@ async fn of_json_response(
     mut response: Box<egress::Response>,
     form: &Form<'_>,
     permit: Permit,
-) -> Result<Answer, Error> {
+) -> Result<CallAnswer, Error> {
     response.body.skip_mark().await?;
     let first = if has_no_content(&response) { None } else { first_byte(&mut response.body).await? };
     let Some(first) = first else { return of_json(Bytes::from_static(b"{}"), form, permit).await };
@@ -170,7 +189,7 @@ async fn of_json_response(
         if response.body.size_hint().lower() > limit {
             return Err(Error::TooLarge { limit, key: Some(DOWNLOAD_MB) });
         }
-        return Ok(Answer::json(streamed(response.body.at_most(limit), permit)));
+        return Ok(CallAnswer::json(streamed(response.body.at_most(limit), permit)));
     }
     let document = response.body.collect(form.limits.response_bytes).await.map_err(naming(Some(RESPONSE_MB)))?;
     of_json(document, form, permit).await
@@ -199,7 +218,7 @@ fn downloaded(response: Box<egress::Response>, form: &Form<'_>) -> File {
 ///
 /// # Errors
 /// `ConnectorFault` if the operation answers files, `NoMemory`, or as [`of_json`].
-pub(super) async fn of_reply(document: Bytes, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
+pub(super) async fn of_reply(document: Bytes, form: &Form<'_>, permit: Permit) -> Result<CallAnswer, Error> {
     if form.operation.manifest.answer == Kind::File {
         return Err(Error::ConnectorFault(
             "The operation is declared to answer a file, and it answered JSON.".to_owned(),
@@ -212,7 +231,7 @@ pub(super) async fn of_reply(document: Bytes, form: &Form<'_>, permit: Permit) -
 ///
 /// # Errors
 /// `ConnectorFault` if the operation answers JSON, or as [`of_file`].
-pub(super) async fn of_reply_file(file: File, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
+pub(super) async fn of_reply_file(file: File, form: &Form<'_>, permit: Permit) -> Result<CallAnswer, Error> {
     if form.operation.manifest.answer == Kind::Json {
         return Err(Error::ConnectorFault(
             "The operation is declared to answer JSON, and it answered a file.".to_owned(),
@@ -226,12 +245,12 @@ pub(super) async fn of_reply_file(file: File, form: &Form<'_>, permit: Permit) -
 /// # Errors
 /// `NotUnderstood` if the document is to be shaped and is not JSON. `OutOfTime` if it cannot be
 /// shaped before the deadline.
-async fn of_json(document: Bytes, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
+async fn of_json(document: Bytes, form: &Form<'_>, permit: Permit) -> Result<CallAnswer, Error> {
     if form.shape.is_identity() {
-        return Ok(Answer::json(complete(document, permit)));
+        return Ok(CallAnswer::json(complete(document, permit)));
     }
     let shaped = shape(&document, form).await?;
-    let mut answer = Answer::json(complete(form.memory.hold_bytes(shaped.document.into())?, permit));
+    let mut answer = CallAnswer::json(complete(form.memory.hold_bytes(shaped.document.into())?, permit));
     answer.headers.extend(unmatched_header(&shaped.unmatched).map(|value| (UNMATCHED, value)));
     Ok(answer)
 }
@@ -254,7 +273,7 @@ async fn shape(document: &[u8], form: &Form<'_>) -> Result<Shaped, Error> {
 /// # Errors
 /// If the file is over its limit, cannot be read, or has a media type or members that the connector
 /// got wrong.
-async fn of_file(mut file: File, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
+async fn of_file(mut file: File, form: &Form<'_>, permit: Permit) -> Result<CallAnswer, Error> {
     // Anyone may have chosen the name, as the sender of an attachment.
     file.file_name = cleaned(&file.file_name).unwrap_or_else(|| form.operation.manifest.path.clone());
     let (limit, key) = match file.max_bytes {
@@ -329,7 +348,7 @@ fn file_as_json(
     Ok(text)
 }
 
-async fn raw(file: File, length: Option<u64>, limit: u64, permit: Permit) -> Result<Answer, Error> {
+async fn raw(file: File, length: Option<u64>, limit: u64, permit: Permit) -> Result<CallAnswer, Error> {
     let mut headers = HeaderMap::new();
     let wrong =
         || Error::ConnectorFault("the file's media type or name has a character that headers cannot have".to_owned());
@@ -349,7 +368,7 @@ async fn raw(file: File, length: Option<u64>, limit: u64, permit: Permit) -> Res
             ResponseBody::Failed(error) => return Err(error.into()),
         },
     };
-    Ok(Answer { status: StatusCode::OK, headers, body })
+    Ok(CallAnswer { status: StatusCode::OK, headers, body })
 }
 
 /// The last segment of a URL's path, decoded. `None` if it is empty.

@@ -5,7 +5,8 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::value::RawValue;
 
 use super::answer::RESPONSE_MB;
-use super::{Call, Error, Services, UnmatchedField, run, unmatched_fields};
+use super::{Call, CallAnswer, Error, Services, UnmatchedField, run, unmatched_fields};
+use contract::Effect;
 use egress::EgressError;
 
 /// The answer of a call that has run in the background.
@@ -25,6 +26,19 @@ pub struct BackgroundAnswer {
 pub async fn run_to_result(services: Services<'_>, call: &Call<'_>) -> Result<BackgroundAnswer, Error> {
     let limit = call.connector.limits().response_bytes;
     let answer = run(services, call).await?;
+    read_to_end(answer, limit).await.map_err(|error| after_answer(error, call.operation.manifest.effect))
+}
+
+/// The error of a call whose answer had begun. The service has then acted on a request that changes
+/// data.
+fn after_answer(error: Error, effect: Effect) -> Error {
+    match effect {
+        Effect::Read => error,
+        Effect::Write | Effect::Destructive => Error::OutcomeUnknown(Box::new(error)),
+    }
+}
+
+async fn read_to_end(answer: CallAnswer, limit: u64) -> Result<BackgroundAnswer, Error> {
     let unmatched = unmatched_fields(&answer.headers);
     let body = Limited::new(answer.body, usize::try_from(limit).unwrap_or(usize::MAX)).collect().await;
     let body = body.map_err(|error| match error.downcast::<EgressError>() {
@@ -40,4 +54,35 @@ pub async fn run_to_result(services: Services<'_>, call: &Call<'_>) -> Result<Ba
         ))
     })?;
     Ok(BackgroundAnswer { document, unmatched })
+}
+
+#[cfg(test)]
+mod tests {
+    use body::{full, rejoined};
+    use bytes::Bytes;
+    use hyper::StatusCode;
+    use hyper::header::HeaderMap;
+
+    use super::*;
+
+    /// The error of a call with this effect, whose answer is these bytes and then breaks off.
+    async fn broken_off(bytes: &'static [u8], effect: Effect) -> Error {
+        let pieces = [Ok(Bytes::from_static(bytes)), Err(EgressError::TimedOut)];
+        let answer = CallAnswer { status: StatusCode::OK, headers: HeaderMap::new(), body: rejoined(pieces, full("")) };
+        after_answer(read_to_end(answer, 10).await.unwrap_err(), effect)
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_breaks_off_says_nothing_about_a_change() {
+        let error = broken_off(b"{", Effect::Read).await;
+        assert!(matches!(error, Error::Egress(EgressError::TimedOut)), "{error}");
+        for effect in [Effect::Write, Effect::Destructive] {
+            let error = broken_off(b"{", effect).await;
+            assert!(matches!(&error, Error::OutcomeUnknown(_)), "{error}");
+            assert!(matches!(error.cause(), Error::Egress(EgressError::TimedOut)), "{error}");
+            let error = broken_off(b"[1, 2, 3, 4, 5]", effect).await;
+            assert!(matches!(&error, Error::OutcomeUnknown(_)), "{error}");
+            assert!(matches!(error.cause(), Error::TooLarge { .. }), "{error}");
+        }
+    }
 }

@@ -17,13 +17,20 @@ use contract::{AddressPart, AuthScheme, Identity, PartSource};
 use egress::{Credential, SHORTEST_SECRET};
 use integrations::{
     AccountSecret, AuthorizationResult, BeginError, Begun, ConnectRequest, DeviceStep, IntegrationError, Way,
+    is_identifier,
 };
 use registry::{Connector, RefusedPart};
-use store::{Account, AccountAddress, Authorization, Holder, Integration, StateHash, StoreError};
+use store::{Account, AccountAddress, Authorization, Holder, Integration, StateHash, StoreError, without_zero_bytes};
 use telemetry::Trace;
 
 /// The largest answer about an account. Such an answer has some kilobytes.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
+
+/// The longest name of an account that is stored. A longer one is cut, since it is only shown.
+const MAX_NAME_CHARACTERS: usize = 256;
+
+/// Why an account has no identity.
+const NO_IDENTITY: &str = "the service's answer about the account has neither an id nor an email address in one line of at most 256 characters";
 
 /// Why no account is connected.
 #[derive(Debug, thiserror::Error)]
@@ -122,6 +129,7 @@ async fn conclude(
     };
     if secret.is_too_short() {
         tracing::warn!("the access token has fewer than {SHORTEST_SECRET} bytes, so it cannot be masked in responses");
+        services.integrations.revoke_unused(holder, address, secret).await;
         return AuthorizationResult::failed("answer_not_understood");
     }
     let account = match identify(services, &connector, &holder.tenant, address, secret, arrived).await {
@@ -129,7 +137,9 @@ async fn conclude(
         Err(error) => {
             tracing::warn!(%error, "the service does not say whose account was connected");
             if user_identifier.is_none() {
-                return AuthorizationResult::failed_because("identity_unavailable", error);
+                let failed = AuthorizationResult::failed_because("identity_unavailable", error);
+                services.integrations.revoke_unused(holder, address, secret).await;
+                return failed;
             }
             Account { address: address.clone(), ..Account::default() }
         }
@@ -189,20 +199,24 @@ async fn identify(
     }
 }
 
-/// The account with the identity that the service's answer has.
+/// The account with the identity that the service's answer has, in the texts that are stored.
 fn named(account: Account, connector: &Connector, identity: &Identity, answer: &Value) -> Result<Account, Error> {
-    let text_at = |pointer: Option<&String>| text_at(answer, pointer?);
+    let text_at = |pointer: Option<&String>| {
+        text_at(answer, pointer?).map(|text| without_zero_bytes(text.trim())).filter(|text| !text.is_empty())
+    };
+    // They name the integration, and the database looks for them.
+    let name_at = |pointer: Option<&String>| text_at(pointer).filter(|text| is_identifier(text));
     let account = Account {
-        id: text_at(Some(&identity.id)),
-        email: text_at(identity.email.as_ref()),
-        name: text_at(identity.name.as_ref()),
+        id: name_at(Some(&identity.id)),
+        email: name_at(identity.email.as_ref()),
+        name: text_at(identity.name.as_ref()).map(|name| name.chars().take(MAX_NAME_CHARACTERS).collect()),
         ..account
     };
     let lost = lost_pointers(identity, answer).join("; ");
     if account.id.is_none() && account.email.is_none() {
-        let mut detail = "the service's answer about the account has neither an id nor an email address".to_owned();
+        let mut detail = NO_IDENTITY.to_owned();
         if !lost.is_empty() {
-            detail.push_str(&format!(": {lost}"));
+            detail.push_str(&format!("; {lost}"));
         }
         return Err(Error::NotUnderstood(detail));
     }

@@ -1,5 +1,6 @@
 //! Why a call has no answer.
 
+use std::mem;
 use std::time::Duration;
 
 use hyper::header::{HeaderName, HeaderValue};
@@ -257,7 +258,12 @@ impl From<Fault> for Error {
             Fault::NotFound(explanation) => explained(explanation).map_or_else(Self::ConnectorFault, Self::NotFound),
             Fault::Conflict(explanation) => explained(explanation).map_or_else(Self::ConnectorFault, Self::Conflict),
             Fault::Upstream(fault) => Self::Upstream(Box::new(reported(fault))),
-            Fault::Http(error) => Self::Http(error),
+            Fault::Http(mut error) => {
+                if let Some(text) = error.text_mut() {
+                    *text = cut(mem::take(text));
+                }
+                Self::Http(error)
+            }
             Fault::Failed(detail) => Self::ConnectorFault(cut(detail)),
         }
     }

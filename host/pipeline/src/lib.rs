@@ -39,7 +39,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-pub use self::answer::Answer;
+pub use self::answer::CallAnswer;
 pub use self::error::{Error, Explanation, UpstreamError};
 pub use self::unmatched::{UnmatchedField, unmatched_fields};
 
@@ -191,7 +191,7 @@ impl Call<'_> {
 /// The end of a call that a caller sent.
 pub enum Submitted {
     /// The operation has run.
-    Answered(Answer),
+    Answered(CallAnswer),
     /// The caller does not wait. The body and the account are good, and the operation has not run.
     Deferred(Deferred),
 }
@@ -224,7 +224,7 @@ pub async fn submit(services: Services<'_>, call: &Call<'_>) -> Result<Submitted
 ///
 /// # Errors
 /// See [`enum@Error`].
-pub async fn run(services: Services<'_>, call: &Call<'_>) -> Result<Answer, Error> {
+pub async fn run(services: Services<'_>, call: &Call<'_>) -> Result<CallAnswer, Error> {
     let mut stages = Stages::begin(&call.trace, call.recording, &call.operation.metrics.validate);
     let (input, chosen) = accept(services, call, &mut stages).await?;
     run::complete(services, call, input, chosen, &mut stages).await

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::refusal::upstream_error;
 use super::stages::Stages;
-use super::{Answer, Error, RunAs, Services, account, call_record, forwarded_headers, rate};
+use super::{CallAnswer, Error, RunAs, Services, account, call_record, forwarded_headers, rate};
 use body::media_type::essence;
 use body::streamed;
 use calls::Recording;
@@ -89,12 +89,25 @@ pub struct ProxyCall<'a> {
     pub recording: &'a Recording,
 }
 
+/// The answer to a request, which is the response of the service.
+pub struct ProxyAnswer {
+    /// The response.
+    pub answer: CallAnswer,
+    /// `true` if the service has surely not acted on the request, so that the caller may send the same
+    /// request again.
+    pub did_nothing: bool,
+}
+
+/// Statuses by which a service says that it has not acted on a request: it did not arrive in time,
+/// it came too early, or there were too many.
+const NOT_TAKEN: [StatusCode; 3] = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_EARLY, StatusCode::TOO_MANY_REQUESTS];
+
 /// Sends the request, and returns the response as it is, whatever its status.
 ///
 /// # Errors
 /// See [`enum@Error`]. If the upstream refuses the user's credential with 401, also after a
 /// refresh, the error says who must act.
-pub async fn send(services: Services<'_>, call: &ProxyCall<'_>, request: CallerRequest) -> Result<Answer, Error> {
+pub async fn send(services: Services<'_>, call: &ProxyCall<'_>, request: CallerRequest) -> Result<ProxyAnswer, Error> {
     let ProxyCall { connector, run_as, deadline, trace, recording, .. } = call;
     let metrics = services.metrics.operation(connector.name(), PROXY);
     let mut stages = Stages::begin(trace, recording, &metrics.account);
@@ -110,13 +123,17 @@ pub async fn send(services: Services<'_>, call: &ProxyCall<'_>, request: CallerR
     recording.sends(outbound.record());
     let answer = forward(call, request, &mut outbound, permit, &mut stages, &metrics).await;
     let answer = answer.map_err(|error| account.explain_refusal(services, error));
-    let mut answer = answer.map_err(|error| error.after(&outbound, call.effect))?;
+    let (mut answer, status) = answer.map_err(|error| error.after(&outbound, call.effect))?;
     if let Some(left) = left {
         rate::add_headers(&mut answer.headers, &left);
     }
-    Ok(answer)
+    // A redirect may have led to the refusal, and the request before it may have changed data.
+    let did_nothing = NOT_TAKEN.contains(&status) && !outbound.record().may_have_changed_data(true);
+    Ok(ProxyAnswer { answer, did_nothing })
 }
 
+/// Returns the answer, and its status. A rate limit has the status 429, even if the service sent
+/// another one.
 async fn forward<'s>(
     call: &'s ProxyCall<'_>,
     request: CallerRequest,
@@ -124,7 +141,7 @@ async fn forward<'s>(
     permit: Permit,
     stages: &mut Stages<'s>,
     metrics: &'s OperationMetrics,
-) -> Result<Answer, Error> {
+) -> Result<(CallAnswer, StatusCode), Error> {
     outbound.trace(stages.next(&metrics.forward).tracing());
     let limit = call.connector.limits().download_bytes;
     let mut response = Box::new(outbound.send_of_caller(call.upstream, request, limit).await?);
@@ -136,7 +153,9 @@ async fn forward<'s>(
         return Err(upstream_error(*response).await);
     }
     let headers = forwarded(&response.headers, response.upstream_status);
-    Ok(Answer { status: response.upstream_status, headers, body: streamed(response.body, permit) })
+    let status = response.status;
+    let answer = CallAnswer { status: response.upstream_status, headers, body: streamed(response.body, permit) };
+    Ok((answer, status))
 }
 
 /// Returns `true` for a body whose parts the caller gets when they arrive.

@@ -6,8 +6,8 @@ use sandbox::{Fault, Outcome};
 
 use super::{Call, Error, Services, run_computation};
 
-/// A body that is read from the input and written again takes this many times its size: encoded as
-/// a form, it may have three times its size.
+/// A path, a header or a body of JSON that is read from the input and written again takes at most
+/// this many times its size: percent-encoded, it may have three times its size.
 const GROWTH: usize = 4;
 
 /// Makes the request of a row for an input that the schema has accepted. It also gives the memory
@@ -23,8 +23,15 @@ pub(super) async fn make(
 ) -> Result<(Result<Outcome, Fault>, Reservation), Error> {
     let memory = services.egress.memory();
     let mut held = memory.part();
-    held.grow_to(input.len().saturating_mul(GROWTH))?;
-    let work = || sandbox::row::request(row, input, call.connector.settings(), memory);
-    let request = run_computation(input.len(), call.deadline, work).await??;
+    let usual = input.len().saturating_mul(GROWTH);
+    held.grow_to(sandbox::row::most_bytes(row, input.len()).max(usual))?;
+    let work = || {
+        let made = sandbox::row::request(row, input, call.connector.settings(), memory);
+        made.map(|request| (request.as_ref().map_or(0, |request| request.size()), request))
+    };
+    let (size, request) = run_computation(input.len(), call.deadline, work).await??;
+    // A form of many short values is larger than usual, also once it is encoded.
+    held.shrink_to(size.max(usual));
+    held.grow_to(size)?;
     Ok((request.map(Outcome::Forward), held))
 }

@@ -7,7 +7,7 @@ use hyper::header::HeaderMap;
 use super::account::{Account, ChosenAccount};
 use super::answer::{self, Form};
 use super::stages::Stages;
-use super::{Answer, Call, Error, Services, blame, call_record, forwarded_headers, rate, row};
+use super::{Call, CallAnswer, Error, Services, blame, call_record, forwarded_headers, rate, row};
 use egress::Remaining;
 use registry::Permit;
 use sandbox::Outcome;
@@ -35,7 +35,7 @@ pub(super) async fn complete<'a>(
     input: Input<'_>,
     chosen: ChosenAccount,
     stages: &mut Stages<'a>,
-) -> Result<Answer, Error> {
+) -> Result<CallAnswer, Error> {
     let Call { connector, operation, .. } = call;
     let metrics = &operation.metrics;
 
@@ -81,7 +81,7 @@ impl<'r, 'a> Run<'r, 'a> {
     }
 
     /// Invokes the connector and answers with its outcome.
-    async fn answer(&mut self, input: &Input<'_>, permit: Permit) -> Result<Answer, Error> {
+    async fn answer(&mut self, input: &Input<'_>, permit: Permit) -> Result<CallAnswer, Error> {
         let Self { services, call, .. } = *self;
         let operation = call.operation;
         let (outcome, _held) = match &operation.row {

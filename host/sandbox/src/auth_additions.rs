@@ -1,6 +1,8 @@
 //! The `auth-additions` interface: `describe` declares ways to authorize, which are collected next
 //! to the manifest.
 
+use std::fmt::Debug;
+
 use contract::{AppInstallation, AuthAdditions, AwsSignature, DeviceCode, HmacSignature, ServiceAccount, Signature};
 use contract_rules::limit::ENDED_CODES;
 use contract_rules::signature::{Encoding, Hash, Region, SecretForm, TextPart, Timestamp, TimestampForm};
@@ -9,29 +11,20 @@ use super::bindings::gateway::connector::auth_additions as wit;
 use super::guest::Guest;
 
 impl Guest {
-    /// The declarations so far, for a function of this name.
-    ///
-    /// # Errors
-    /// A trap if the guest does not run `describe`.
-    fn declarations(&mut self, function: &str) -> wasmtime::Result<&mut AuthAdditions> {
-        self.additions.as_deref_mut().map(|additions| &mut additions.auth).ok_or_else(|| {
-            wasmtime::format_err!(
-                "it called `auth-additions.{function}` in an operation; only `describe` declares how accounts are authorized"
-            )
-        })
+    /// See [`Guest::declarations`].
+    fn auth(&mut self, function: &str, declaration: &impl Debug) -> wasmtime::Result<&mut AuthAdditions> {
+        Ok(&mut self.declarations(function, declaration)?.auth)
     }
-}
 
-impl Guest {
     /// Takes the declaration of a signature.
     ///
     /// # Errors
     /// A trap if there is one already: a connector declares one kind of signature.
     fn signature(&mut self, function: &str, declared: Signature) -> wasmtime::Result<()> {
-        let earlier = self.declarations(function)?.signature.replace(declared);
+        let earlier = self.auth(function, &declared)?.signature.replace(declared);
         wasmtime::ensure!(
             earlier.is_none(),
-            "it called `auth-additions.{function}` after it had declared a signature; a connector declares one kind, once"
+            "it called `{function}` after it had declared a signature; a connector declares one kind, once"
         );
         Ok(())
     }
@@ -40,39 +33,39 @@ impl Guest {
 /// # Errors
 /// A trap if the function was called before.
 fn once(was_called: bool, function: &str) -> wasmtime::Result<()> {
-    wasmtime::ensure!(!was_called, "it called `auth-additions.{function}` twice; `describe` calls it once");
+    wasmtime::ensure!(!was_called, "it called `{function}` twice; `describe` calls it once");
     Ok(())
 }
 
 impl wit::Host for Guest {
     fn client_credentials(&mut self) -> wasmtime::Result<()> {
-        const NAME: &str = "client-credentials";
-        once(std::mem::replace(&mut self.declarations(NAME)?.client_credentials, true), NAME)
+        const NAME: &str = "auth-additions.client-credentials";
+        once(std::mem::replace(&mut self.auth(NAME, &())?.client_credentials, true), NAME)
     }
 
     fn service_account(&mut self, declaration: wit::ServiceAccountDeclaration) -> wasmtime::Result<()> {
-        const NAME: &str = "service-account";
+        const NAME: &str = "auth-additions.service-account";
         let wit::ServiceAccountDeclaration { audience, subject } = declaration;
         let needs_subject = match subject {
             wit::Subject::Required => true,
             wit::Subject::Optional => false,
         };
         let declared = ServiceAccount { audience, needs_subject };
-        once(self.declarations(NAME)?.service_account.replace(declared).is_some(), NAME)
+        once(self.auth(NAME, &declared)?.service_account.replace(declared).is_some(), NAME)
     }
 
     fn app_installation(&mut self, declaration: wit::AppInstallationDeclaration) -> wasmtime::Result<()> {
-        const NAME: &str = "app-installation";
+        const NAME: &str = "auth-additions.app-installation";
         let wit::AppInstallationDeclaration { upstream, path } = declaration;
         let declared = AppInstallation { upstream, path };
-        once(self.declarations(NAME)?.app_installation.replace(declared).is_some(), NAME)
+        once(self.auth(NAME, &declared)?.app_installation.replace(declared).is_some(), NAME)
     }
 
     fn device_code(&mut self, declaration: wit::DeviceCodeDeclaration) -> wasmtime::Result<()> {
-        const NAME: &str = "device-code";
+        const NAME: &str = "auth-additions.device-code";
         let wit::DeviceCodeDeclaration { device_authorization_url } = declaration;
         let declared = DeviceCode { device_authorization_url };
-        once(self.declarations(NAME)?.device_code.replace(declared).is_some(), NAME)
+        once(self.auth(NAME, &declared)?.device_code.replace(declared).is_some(), NAME)
     }
 
     fn aws_signature_v4(&mut self, declaration: wit::AwsSignatureDeclaration) -> wasmtime::Result<()> {
@@ -81,7 +74,7 @@ impl wit::Host for Guest {
             wit::SignatureRegion::Fixed(region) => Region::Fixed(region),
             wit::SignatureRegion::AddressPart(part) => Region::Part(part),
         };
-        self.signature("aws-signature-v4", Signature::Aws(AwsSignature { service, region }))
+        self.signature("auth-additions.aws-signature-v4", Signature::Aws(AwsSignature { service, region }))
     }
 
     fn hmac_signature(&mut self, declaration: wit::HmacDeclaration) -> wasmtime::Result<()> {
@@ -112,14 +105,14 @@ impl wit::Host for Guest {
             }),
             key_header,
         };
-        self.signature("hmac-signature", Signature::Hmac(declared))
+        self.signature("auth-additions.hmac-signature", Signature::Hmac(declared))
     }
 
     fn ended_codes(&mut self, mut codes: Vec<String>) -> wasmtime::Result<()> {
-        const NAME: &str = "ended-codes";
+        const NAME: &str = "auth-additions.ended-codes";
         // The rules of the manifest refuse one more than the limit. More are not kept.
         codes.truncate(ENDED_CODES + 1);
-        let earlier = std::mem::replace(&mut self.declarations(NAME)?.ended_codes, codes);
+        let earlier = std::mem::replace(&mut self.auth(NAME, &codes)?.ended_codes, codes);
         once(!earlier.is_empty(), NAME)
     }
 }

@@ -31,6 +31,6 @@ wasmtime::component::bindgen!({
         "gateway:connector/trigger-types": contract::trigger_types,
         "gateway:connector/http.link": super::http::Link,
         "gateway:connector/http.response": super::http::Response,
-        "gateway:connector/json.document": super::json::Document,
+        "gateway:connector/json.document": super::document::Document,
     },
 });

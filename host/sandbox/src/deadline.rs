@@ -1,5 +1,6 @@
 //! The end of an invocation at the deadline of its call, and who caused it.
 
+use std::future::poll_fn;
 use std::pin::pin;
 use std::time::Instant;
 
@@ -22,7 +23,8 @@ pub(super) async fn until<T>(
     let mut run = pin!(run);
     // `run` is not dropped before the end of this function, because dropping it would reset what
     // the guest waits for.
-    if let Ok(result) = timeout_at(deadline, run.as_mut()).await {
+    let polled = poll_fn(|context| cpu.measured(|| run.as_mut().poll(context)));
+    if let Ok(result) = timeout_at(deadline, polled).await {
         return result;
     }
     Err(match cpu.awaited() {

@@ -1,28 +1,27 @@
 //! The data of one invocation, which the host functions use.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
-use contract::Additions;
+use bytes::Bytes;
 use contract_rules::limit::{LOG_LINE_BYTES, LOG_LINES};
 use egress::Multipart;
-use rustix::time::{ClockId, clock_gettime};
 use wasmtime::ResourceLimiter;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
+use super::call::Call;
+use super::declarations::Declarations;
 use super::host_memory::HostMemory;
-use super::invocation::Call;
-use super::limits::{Awaited, GuestMemory, Limits, NoGrowth, Waiting};
-use super::module::{Module, RunningGuest};
+use super::limits::{Awaited, GuestMemory, Limits, NoGrowth, Waiting, thread_time};
+use super::running_guest::RunningGuest;
 use super::shares::Permits;
 use super::ticker::TICK;
 use super::trap::LastLines;
 
 /// Maximum number of random bytes that a WASI module gets in one call. They are made in the memory
 /// of the gateway.
-const MAX_RANDOM_BYTES: u64 = 1 << 20;
+const MAX_RANDOM_BYTES: u64 = 64 << 10;
 
 /// The data of a store.
 pub(crate) struct Guest {
@@ -36,7 +35,7 @@ pub(crate) struct Guest {
     /// Bodies of forms with files, by the media types that stand for them.
     pub(super) multiparts: HashMap<String, Multipart>,
     /// The declarations of the guest so far. `None` unless it describes itself.
-    pub(super) additions: Option<Box<Additions>>,
+    pub(super) declarations: Option<Box<Declarations>>,
     memory: GuestMemory,
     log_lines: u32,
     /// For the report of a trap.
@@ -53,7 +52,7 @@ struct Wasi {
 }
 
 impl Guest {
-    pub(super) fn new(call: Call, limits: Limits, module: &Module, slots: Permits) -> Self {
+    pub(super) fn new(call: Call, limits: Limits, module: RunningGuest, slots: Permits) -> Self {
         let shared = call.outbound.memory();
         Self {
             call,
@@ -63,12 +62,12 @@ impl Guest {
             open_responses: 0,
             host_memory: HostMemory::for_limits(&limits).within(shared),
             multiparts: HashMap::new(),
-            additions: None,
+            declarations: None,
             memory: GuestMemory::new(limits.memory_bytes),
             log_lines: 0,
             last_lines: LastLines::default(),
             wasi: None,
-            module: module.start_guest(),
+            module,
             _slots: slots,
         }
     }
@@ -113,19 +112,10 @@ impl Guest {
         true
     }
 
-    /// Writes the output of a WASI module to the log.
-    pub(super) fn flush_output(&mut self) {
-        if let Some(wasi) = self.wasi.take() {
-            for line in String::from_utf8_lossy(&wasi.output.contents()).lines() {
-                super::log::write_line(self, super::log::Level::Info, line.to_owned());
-            }
-        }
+    /// Takes what a WASI module has written to its output. `None` if it has not used WASI.
+    pub(super) fn take_output(&mut self) -> Option<Bytes> {
+        self.wasi.take().map(|wasi| wasi.output.contents())
     }
-}
-
-/// The CPU time that this thread has used. It does not run while others have the core.
-fn thread_time() -> Duration {
-    clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default()
 }
 
 impl ResourceLimiter for Guest {
@@ -152,21 +142,5 @@ impl WasiView for Guest {
             Box::new(Wasi { context, output })
         });
         WasiCtxView { ctx: &mut wasi.context, table: &mut self.table }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_time_in_which_a_thread_does_not_run_is_no_cpu_time() {
-        let pause = Duration::from_millis(50);
-        let before = thread_time();
-        std::thread::sleep(pause);
-        assert!(thread_time() - before < pause);
-        while thread_time() - before < pause {
-            std::hint::spin_loop();
-        }
     }
 }

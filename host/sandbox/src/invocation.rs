@@ -4,9 +4,6 @@
 //! therefore sees the memory of another one, and a store that trapped or was cancelled is never
 //! used again.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use bytes::Bytes;
 use serde::de::IgnoredAny;
 use tokio::time::timeout_at;
@@ -16,58 +13,18 @@ use wasmtime::{Store, UpdateDeadline};
 use contract::{Additions, Manifest};
 
 use super::bindings::gateway::connector::outcome;
+use super::call::Call;
 use super::deadline::until;
 use super::guest::Guest;
-use super::http::Outbound;
 use super::invocation_error::{InvocationError, cause_of, trapped};
-use super::limits::{Awaited, CpuBudget, Limit, Limits, MAX_HANDLES};
+use super::limits::{Awaited, Limit, Limits, MAX_HANDLES};
 use super::module::Module;
-use super::progress::ProgressSender;
-use super::row::Declared;
-use super::storage::Scope;
 use super::ticker::TICK;
 
 /// Maximum time that a guest without a fiber may occupy its thread. If it takes longer, it is run
 /// again on a fiber, where it yields to others. It has sent and stored nothing yet, so nothing is
 /// done twice.
 const MAX_SYNC_TICKS: u32 = 5;
-
-/// The environment of an invocation.
-pub struct Call {
-    /// The instant at which the invocation ends, with an outcome or without. Its requests end at
-    /// the deadline of `outbound`.
-    pub deadline: tokio::time::Instant,
-    /// The values of the connector's settings.
-    pub settings: Arc<Settings>,
-    /// Sends its requests.
-    pub outbound: Outbound,
-    /// Its key-value store; `None` if it must not use one.
-    pub storage: Option<Scope>,
-    /// Takes its reports of progress; `None` if the caller waits.
-    pub progress: Option<ProgressSender>,
-    /// The CPU time for all invocations of the call.
-    pub cpu: CpuBudget,
-    /// The request that it may ask for. `None` if it has declared none for the operation.
-    pub declared: Option<Declared>,
-}
-
-impl Call {
-    /// For `describe`, which may not send requests or store values.
-    pub fn for_description(deadline: tokio::time::Instant, cpu: Duration) -> Self {
-        Self {
-            deadline,
-            settings: Arc::default(),
-            outbound: Outbound::deny_all(),
-            storage: None,
-            progress: None,
-            cpu: CpuBudget::new(cpu),
-            declared: None,
-        }
-    }
-}
-
-/// Values of settings as JSON text, by name.
-pub type Settings = std::collections::HashMap<String, String>;
 
 /// The result of an invocation.
 pub enum Outcome {
@@ -111,7 +68,7 @@ impl Module {
         let (deadline, cpu) = (call.deadline, call.cpu.clone());
         let run = async {
             let mut guest = self.guest(call, limits)?;
-            guest.additions = Some(Box::default());
+            guest.declarations = Some(Box::default());
             let mut store = yielding_store(self.linked.engine(), guest)?;
             let result = async {
                 let instance = self.linked.instantiate_async(&mut store).await?;
@@ -121,7 +78,8 @@ impl Module {
             finish(result, store)
         };
         let (manifest, mut store) = until(deadline, &cpu, run).await?;
-        let additions = store.data_mut().additions.take().map(|additions| *additions).unwrap_or_default();
+        let additions =
+            store.data_mut().declarations.take().map(|declarations| declarations.additions).unwrap_or_default();
         drop(store);
         self.code.release();
         Ok((manifest, additions))
@@ -129,7 +87,7 @@ impl Module {
 
     fn guest(&self, call: Call, limits: Limits) -> Result<Guest, InvocationError> {
         let slots = self.take_slots().ok_or(InvocationError::Busy)?;
-        Ok(Guest::new(call, limits, self, slots))
+        Ok(Guest::new(call, limits, self.start_guest(), slots))
     }
 
     /// Runs one operation. `immediate` is the operation's flag of this name in the manifest.

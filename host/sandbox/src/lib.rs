@@ -2,8 +2,10 @@
 //! the contract, and instantiated again for every invocation.
 //!
 //! - [`module`]: one compiled module, linked
+//! - [`call`]: the environment of one invocation
 //! - [`invocation`]: one call into a module, from a new instance to an outcome
 //! - [`guest`]: the data of one invocation, which the host functions use
+//! - [`running_guest`]: the parts of a module that its guests use
 //! - [`invocation_error`]: why an invocation has no outcome
 //! - [`deadline`]: the end of an invocation that takes too long
 //! - [`trap`]: the report of a trap for the connector's author
@@ -12,6 +14,8 @@
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`random`], [`multipart`],
 //!   [`progress`], [`auth_additions`], [`upstream_additions`], [`page_additions`],
 //!   [`trigger_additions`], [`signed_links`]: the interfaces of the contract
+//! - [`document`]: the JSON documents of `json`
+//! - [`log_rate`]: the rate of log lines
 //! - [`row`]: operations that are one request, which no guest makes
 //! - [`outline`]: imports and size of a component, checked before it is compiled
 //! - [`mod@pack`]: the component of a core module
@@ -31,20 +35,24 @@ pub mod answer_schemas;
 mod auth_additions;
 mod bindings;
 mod cache;
+mod call;
 pub mod child;
 mod clock;
 pub mod compile;
 mod config;
 mod deadline;
+mod declarations;
+pub mod document;
 mod engine;
 mod guest;
 mod host_memory;
 pub mod http;
 pub mod invocation;
 mod invocation_error;
-pub mod json;
+mod json;
 pub mod limits;
 mod log;
+mod log_rate;
 pub mod module;
 mod multipart;
 mod native_code;
@@ -55,6 +63,7 @@ pub mod progress;
 pub mod provenance;
 mod random;
 pub mod row;
+mod running_guest;
 mod setup;
 mod shares;
 mod signed_links;
@@ -80,7 +89,8 @@ use wasmtime::Engine;
 
 pub use self::bindings::gateway::connector::outcome::{Explanation, UpstreamFault, Violation};
 pub use self::cache::CacheKey;
-pub use self::invocation::{Call, Fault, Outcome, Settings};
+pub use self::call::{Call, Settings};
+pub use self::invocation::{Fault, Outcome};
 pub use self::invocation_error::InvocationError;
 pub use self::limits::{Awaited, CpuBudget, Limit, Limits};
 pub use self::module::{CONTRACT_VERSION, Module};

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use memory::MemoryBudget;
+use rustix::time::{ClockId, clock_gettime};
 use wasmtime::Trap;
 
 use super::engine::{KEEP_RESIDENT, MAX_TABLE_ELEMENTS};
@@ -177,6 +178,7 @@ pub struct CpuBudget(Arc<Account>);
 
 #[derive(Debug)]
 struct Account {
+    limit: Duration,
     /// In nanoseconds.
     left: AtomicU64,
     /// A value of [`Awaited`].
@@ -187,7 +189,7 @@ impl CpuBudget {
     /// A budget of this time.
     pub fn new(limit: Duration) -> Self {
         let left = AtomicU64::new(nanoseconds(limit));
-        Self(Arc::new(Account { left, awaited: AtomicU8::new(Awaited::Processor as u8) }))
+        Self(Arc::new(Account { limit, left, awaited: AtomicU8::new(Awaited::Processor as u8) }))
     }
 
     /// Takes time from the budget. Traps if too little is left.
@@ -196,6 +198,23 @@ impl CpuBudget {
         let spent = |left: u64| Some(left.saturating_sub(time));
         let left = self.0.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spent);
         if left.is_ok_and(|left| left >= time) { Ok(()) } else { Err(Trap::Interrupt) }
+    }
+
+    /// Runs a part of a guest without a pause, and takes the CPU time from the budget that has not
+    /// been taken meanwhile: a tick is all that the clock counts for a function of the gateway,
+    /// however long it ran. If nothing is left, the guest ends at its next tick. Reading the time
+    /// is a system call, so it begins after the first tick, which most guests do not see.
+    pub(super) fn measured<T>(&self, part: impl FnOnce() -> T) -> T {
+        let before = self.left();
+        if before == self.0.limit {
+            return part();
+        }
+        let started = thread_time();
+        let result = part();
+        let used = thread_time().saturating_sub(started);
+        let taken = before.saturating_sub(self.left());
+        let _ = self.spend(used.saturating_sub(taken));
+        result
     }
 
     /// The remaining time.
@@ -241,6 +260,11 @@ impl Drop for Waiting {
     }
 }
 
+/// The CPU time that this thread has used. It does not run while others have the core.
+pub(super) fn thread_time() -> Duration {
+    clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default()
+}
+
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -263,6 +287,39 @@ mod tests {
         assert!(budget.clone().spend(Duration::from_millis(2)).is_ok());
         assert_eq!(budget.spend(Duration::from_millis(2)), Err(Trap::Interrupt));
         assert_eq!(budget.spend(Duration::from_nanos(1)), Err(Trap::Interrupt), "nothing is left");
+    }
+
+    #[test]
+    fn the_time_in_which_a_thread_does_not_run_is_no_cpu_time() {
+        let pause = Duration::from_millis(50);
+        let before = thread_time();
+        std::thread::sleep(pause);
+        assert!(thread_time() - before < pause);
+        compute_for(pause);
+    }
+
+    #[test]
+    fn a_guest_pays_for_all_its_time_after_the_first_tick_and_once() {
+        let (second, tick) = (Duration::from_secs(1), Duration::from_millis(1));
+        let budget = CpuBudget::new(10 * second);
+        budget.measured(|| compute_for(20 * tick));
+        assert_eq!(budget.left(), 10 * second, "it has seen no tick");
+        budget.spend(tick).unwrap();
+        budget.measured(|| {
+            compute_for(20 * tick);
+            budget.spend(5 * tick).unwrap();
+        });
+        let spent = 10 * second - budget.left();
+        assert!((21 * tick..second).contains(&spent), "{spent:?}");
+        budget.measured(|| budget.spend(second).unwrap());
+        assert_eq!(10 * second - budget.left(), spent + second, "what was taken meanwhile counts once");
+    }
+
+    fn compute_for(time: Duration) {
+        let before = thread_time();
+        while thread_time() - before < time {
+            std::hint::spin_loop();
+        }
     }
 
     #[test]

@@ -1,38 +1,18 @@
 //! The `log` interface: lines for the operator.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use parking_lot::Mutex;
-
-use super::bindings::gateway::connector::log::Host;
-pub(super) use super::bindings::gateway::connector::log::Level;
+use super::bindings::gateway::connector::log::{Host, Level};
 use super::guest::Guest;
-use contract_rules::limit::{LOG_LINE_BYTES, LOG_LINES};
-
-/// Bytes that all invocations of a module may write in one second: as many as one invocation.
-const BYTES_PER_SECOND: usize = LOG_LINES * (LOG_LINE_BYTES + '…'.len_utf8());
+use super::log_rate::{Admission, BYTES_PER_SECOND};
+use super::trap::on_one_line;
+use contract_rules::limit::LOG_LINE_BYTES;
 
 impl Host for Guest {
     fn write(&mut self, level: Level, message: String) -> wasmtime::Result<()> {
         write_line(self, level, message);
         Ok(())
     }
-}
-
-/// Escapes control characters. With them, a connector could write lines that look like lines of the
-/// gateway.
-pub(super) fn on_one_line(line: String) -> String {
-    if !line.contains(char::is_control) {
-        return line;
-    }
-    line.chars().fold(String::with_capacity(line.len()), |mut safe, character| {
-        if character.is_control() {
-            safe.extend(character.escape_default());
-        } else {
-            safe.push(character);
-        }
-        safe
-    })
 }
 
 /// Cuts a line to the maximum length.
@@ -44,49 +24,15 @@ fn cut(mut line: String) -> String {
     line
 }
 
-/// The rate at which the invocations of a module write.
-#[derive(Default)]
-pub(super) struct LogRate(Mutex<Second>);
-
-/// The lines of one second.
-#[derive(Default)]
-struct Second {
-    began: Option<Instant>,
-    bytes: usize,
-    /// `true` if a line of this second was dropped.
-    is_over: bool,
-    /// The number of dropped lines since the module was loaded.
-    dropped: u64,
-}
-
-/// The decision about a line.
-#[derive(Debug, PartialEq, Eq)]
-enum Admission {
-    Admitted,
-    /// The first dropped line of a second, with the number of all dropped lines.
-    FirstDropped(u64),
-    Dropped,
-}
-
-impl LogRate {
-    fn admit(&self, bytes: usize, now: Instant) -> Admission {
-        let mut second = self.0.lock();
-        if second.began.is_none_or(|began| now.duration_since(began) >= Duration::from_secs(1)) {
-            *second = Second { began: Some(now), dropped: second.dropped, ..Second::default() };
-        }
-        if second.bytes + bytes <= BYTES_PER_SECOND {
-            second.bytes += bytes;
-            return Admission::Admitted;
-        }
-        second.dropped += 1;
-        if std::mem::replace(&mut second.is_over, true) {
-            return Admission::Dropped;
-        }
-        Admission::FirstDropped(second.dropped)
-    }
-}
-
 impl Guest {
+    /// Writes the output of a WASI module to the log.
+    pub(super) fn flush_output(&mut self) {
+        let Some(output) = self.take_output() else { return };
+        for line in String::from_utf8_lossy(&output).lines() {
+            write_line(self, Level::Info, line.to_owned());
+        }
+    }
+
     /// Counts the last lines as written once more. Returns `false` if the connector has written too
     /// much in this second.
     pub(super) fn may_repeat_last_lines(&self) -> bool {
@@ -96,7 +42,7 @@ impl Guest {
 
 /// Writes a line of the connector, unless the invocation has written too many, or the connector too
 /// much in this second.
-pub(super) fn write_line(guest: &mut Guest, level: Level, mut line: String) {
+fn write_line(guest: &mut Guest, level: Level, mut line: String) {
     // The line is cut before escaping, so that escaping takes little time. It is cut again
     // afterwards, because an escaped character is longer.
     line.truncate(line.floor_char_boundary(LOG_LINE_BYTES + 1));
@@ -136,18 +82,5 @@ mod tests {
         assert_eq!(line.len(), LOG_LINE_BYTES + '…'.len_utf8());
         assert!(line.starts_with("\\u{1b}\\u{1b}") && line.ends_with('…'), "{line}");
         assert_eq!(cut(on_one_line("x".repeat(LOG_LINE_BYTES))).len(), LOG_LINE_BYTES);
-    }
-
-    #[test]
-    fn lines_over_the_rate_are_dropped_and_said_once_a_second() {
-        let (rate, start) = (LogRate::default(), Instant::now());
-        let later = |milliseconds: u64| start + Duration::from_millis(milliseconds);
-        assert_eq!(rate.admit(BYTES_PER_SECOND - 10, start), Admission::Admitted);
-        assert_eq!(rate.admit(11, later(1)), Admission::FirstDropped(1));
-        assert_eq!(rate.admit(11, later(2)), Admission::Dropped);
-        assert_eq!(rate.admit(10, later(3)), Admission::Admitted, "a shorter line still fits");
-        assert_eq!(rate.admit(10, later(999)), Admission::Dropped);
-        assert_eq!(rate.admit(BYTES_PER_SECOND, later(1000)), Admission::Admitted);
-        assert_eq!(rate.admit(1, later(1001)), Admission::FirstDropped(4));
     }
 }

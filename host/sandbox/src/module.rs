@@ -1,6 +1,5 @@
 //! One compiled module. It is checked and linked once, and instantiated for every invocation.
 
-use std::ops::Deref;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
@@ -16,12 +15,13 @@ use super::bindings::gateway::connector::multipart::{Host as _, Part};
 use super::bindings::gateway::connector::outcome::{Fault, Outcome};
 use super::bindings::gateway::connector::row_additions::{Host as _, Row};
 use super::bindings::{Connector, ConnectorIndices};
+use super::document::Document;
 use super::engine;
 use super::guest::Guest;
 use super::http::{Link, Response};
-use super::json::Document;
-use super::log::LogRate;
+use super::log_rate::LogRate;
 use super::native_code::NativeCode;
+use super::running_guest::{Common, RunningGuest};
 use super::shares::{Permits, Share, SharedPermits};
 use super::ticker::Ticker;
 
@@ -106,32 +106,6 @@ pub struct Module {
     common: Arc<Common>,
 }
 
-/// The parts of a module that its guests use. A guest has a single reference to all of them,
-/// because the guests of all cores change the reference count.
-pub(super) struct Common {
-    pub(super) log_rate: LogRate,
-    /// For the connections of responses.
-    pub(super) connections: Arc<Share>,
-    ticker: Arc<Ticker>,
-}
-
-/// The reference of a guest to its module. The clock ticks until it is dropped.
-pub(super) struct RunningGuest(Arc<Common>);
-
-impl Deref for RunningGuest {
-    type Target = Common;
-
-    fn deref(&self) -> &Common {
-        &self.0
-    }
-}
-
-impl Drop for RunningGuest {
-    fn drop(&mut self) {
-        self.0.ticker.guest_ends();
-    }
-}
-
 /// The parts that all modules share.
 pub(super) struct Resources {
     /// The slots of the pool.
@@ -177,7 +151,7 @@ fn add_sync(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     connector::config::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::log::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::random::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
-    connector::progress::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
+    connector::progress::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| &mut guest.call.progress)?;
     connector::auth_additions::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::upstream_additions::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::page_additions::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
@@ -388,8 +362,7 @@ impl Module {
 
     /// Starts a guest: starts the clock, and returns the guest's reference to the module.
     pub(super) fn start_guest(&self) -> RunningGuest {
-        self.common.ticker.guest_begins();
-        RunningGuest(Arc::clone(&self.common))
+        RunningGuest::start(&self.common)
     }
 
     /// The exports of an instance.

@@ -8,14 +8,11 @@ use super::guest::Guest;
 
 impl wit::Host for Guest {
     fn declare_last_item(&mut self, operation: String, more: Option<String>) -> wasmtime::Result<()> {
-        let Some(additions) = self.additions.as_deref_mut() else {
-            wasmtime::bail!(
-                "it called `page-additions.declare-last-item` in `invoke`; `describe` calls it, before it returns the manifest"
-            );
-        };
+        let declared = LastItem { operation, more };
+        let pages = &mut self.declarations("page-additions.declare-last-item", &declared)?.pages;
         // The rules of the manifest refuse one more than it can have. More are not kept.
-        if additions.pages.len() <= OPERATIONS {
-            additions.pages.push(LastItem { operation, more });
+        if pages.len() <= OPERATIONS {
+            pages.push(declared);
         }
         Ok(())
     }

@@ -3,7 +3,6 @@
 use tokio::sync::watch;
 
 use super::bindings::gateway::connector::progress::Host;
-use super::guest::Guest;
 use contract_rules::limit::PROGRESS_MESSAGE_BYTES;
 
 /// A report of a connector.
@@ -28,9 +27,9 @@ impl Progress {
     }
 }
 
-impl Host for Guest {
+impl Host for Option<ProgressSender> {
     fn report(&mut self, fraction: f64, message: String) -> wasmtime::Result<()> {
-        if let Some(reports) = &self.call.progress {
+        if let Some(reports) = self {
             reports.send_replace(Some(Progress::new(fraction, message)));
         }
         Ok(())

@@ -2,36 +2,26 @@
 //! and no guest runs. Other guests ask for the request of their operation.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use bytes::Bytes;
-use contract_rules::limit::PARTS;
 use egress::{Multipart, PartContent};
 use memory::{Exhausted, MemoryBudget};
-use rows::{Refusal, Row};
+use rows::{BodyEncoding, Refusal, Row};
 
 use super::bindings::gateway::connector::http as http_wit;
-use super::bindings::gateway::connector::outcome::Violation;
+use super::bindings::gateway::connector::outcome::{Fault, Violation};
 use super::bindings::gateway::connector::row_additions as wit;
+pub use super::call::Declared;
+use super::call::Settings;
 use super::guest::Guest;
 use super::http::Request;
-use super::invocation::{Fault, Settings};
 use super::multipart::boundary;
 use contract::{DeclaredRow, Purpose};
 use contract_rules::limit::OPERATIONS;
 
 /// A request has at most this many copies of its input while it is made: the members of its body as
-/// JSON, and as pairs or parts of a form.
+/// JSON, and as files of a form.
 const COPIES: usize = 2;
-
-/// The request that a guest may ask for: a row, and the input of the invocation.
-#[derive(Clone)]
-pub struct Declared {
-    /// The row that the connector has declared for the operation.
-    pub row: Arc<Row>,
-    /// JSON text that the schema has accepted.
-    pub input: Arc<str>,
-}
 
 /// The values of a connector's settings.
 struct Values<'a>(&'a Settings);
@@ -40,6 +30,15 @@ impl rows::Settings for Values<'_> {
     fn get(&self, name: &str) -> Option<Cow<'_, str>> {
         self.0.get(name).map(|json| Cow::Borrowed(json.as_str()))
     }
+}
+
+/// The most memory that the request of an input of this size takes while it is made.
+pub fn most_bytes(row: &Row, input: usize) -> usize {
+    let form = match row.encoding {
+        BodyEncoding::Json => 0,
+        BodyEncoding::Form | BodyEncoding::Multipart => rows::form::most_bytes(input),
+    };
+    input.saturating_mul(COPIES).saturating_add(form)
 }
 
 /// The request of a row for an input, which is JSON text that the schema of the operation has
@@ -83,12 +82,9 @@ fn refused(pointer: String, detail: String) -> Fault {
     Fault::InvalidInput(vec![Violation { pointer, detail }])
 }
 
-/// The parts of a form with files, unless there are too many.
-fn sent(parts: &[rows::Part]) -> Result<Vec<egress::Part<'_>>, Fault> {
-    match parts.get(PARTS) {
-        Some(part) => Err(refused(part.place.clone(), format!("Give at most {PARTS} parts."))),
-        None => Ok(parts.iter().map(to_send).collect()),
-    }
+/// The parts of a form with files. A row makes no more than a body may have.
+fn sent(parts: &[rows::Part]) -> Vec<egress::Part<'_>> {
+    parts.iter().map(to_send).collect()
 }
 
 /// A part that breaks a rule, with the place of its value in the input.
@@ -98,10 +94,7 @@ fn refused_part(parts: &[rows::Part], broken: egress::BrokenPart) -> Fault {
 }
 
 fn multipart(parts: &[rows::Part], memory: &MemoryBudget) -> Result<Result<Multipart, Fault>, Exhausted> {
-    let sent = match sent(parts) {
-        Ok(sent) => sent,
-        Err(fault) => return Ok(Err(fault)),
-    };
+    let sent = sent(parts);
     let Ok(boundary) = boundary() else {
         return Ok(Err(Fault::Failed("The operating system gives no random values.".to_owned())));
     };
@@ -125,11 +118,11 @@ fn to_send(part: &rows::Part) -> egress::Part<'_> {
 
 impl wit::Host for Guest {
     fn declare_row(&mut self, operation: String, row: wit::Row) -> wasmtime::Result<()> {
-        self.declare(operation, row, Purpose::Sent)
+        self.declare_row_for("row-additions.declare-row", operation, row, Purpose::Sent)
     }
 
     fn declare_request(&mut self, operation: String, row: wit::Row) -> wasmtime::Result<()> {
-        self.declare(operation, row, Purpose::Made)
+        self.declare_row_for("row-additions.declare-request", operation, row, Purpose::Made)
     }
 
     async fn make_request(&mut self) -> wasmtime::Result<Result<wit::Request, Fault>> {
@@ -139,7 +132,7 @@ impl wit::Host for Guest {
                  `declare-request`"
             );
         };
-        let bytes = declared.input.len().saturating_mul(COPIES);
+        let bytes = most_bytes(&declared.row, declared.input.len());
         let make = |guest: &mut Self| {
             // The guest gets the request. A form with files stays, and is counted by itself.
             let _held = guest.host_memory.hold(bytes)?;
@@ -149,21 +142,22 @@ impl wit::Host for Guest {
                 Err(refusal) => Ok(Err(refusal.into())),
             }
         };
-        self.compute(bytes, make).await
+        self.compute(declared.input.len().saturating_mul(COPIES), make).await
     }
 }
 
 impl Guest {
-    fn declare(&mut self, operation: String, row: wit::Row, purpose: Purpose) -> wasmtime::Result<()> {
-        let Some(additions) = self.additions.as_deref_mut() else {
-            wasmtime::bail!(
-                "it declared a row in `invoke`; `describe` calls `declare-row` and `declare-request` of `row-additions`, \
-                 before it returns the manifest"
-            );
-        };
+    fn declare_row_for(
+        &mut self,
+        function: &str,
+        operation: String,
+        row: wit::Row,
+        purpose: Purpose,
+    ) -> wasmtime::Result<()> {
+        let rows = &mut self.declarations(function, &(&operation, &row))?.rows;
         // The rules of the manifest refuse one more than it can have. More are not kept.
-        if additions.rows.len() <= OPERATIONS {
-            additions.rows.push(DeclaredRow { operation, row: of_guest(row), purpose });
+        if rows.len() <= OPERATIONS {
+            rows.push(DeclaredRow { operation, row: of_guest(row), purpose });
         }
         Ok(())
     }
@@ -175,18 +169,12 @@ impl Guest {
             None => None,
             Some(rows::Body::Json(text)) => Some(http_wit::Body::Json(text)),
             Some(rows::Body::Form(pairs)) => Some(http_wit::Body::Form(pairs)),
-            Some(rows::Body::Parts(parts)) => {
-                let sent = match sent(&parts) {
-                    Ok(sent) => sent,
-                    Err(fault) => return Ok(Err(fault)),
-                };
-                match self.keep_multipart(&sent, &boundary()?)? {
-                    Ok(content_type) => {
-                        Some(http_wit::Body::Bytes(http_wit::TypedBytes { content_type, bytes: Vec::new() }))
-                    }
-                    Err(broken) => return Ok(Err(refused_part(&parts, broken))),
+            Some(rows::Body::Parts(parts)) => match self.keep_multipart(&sent(&parts), &boundary()?)? {
+                Ok(content_type) => {
+                    Some(http_wit::Body::Bytes(http_wit::TypedBytes { content_type, bytes: Vec::new() }))
                 }
-            }
+                Err(broken) => return Ok(Err(refused_part(&parts, broken))),
+            },
         };
         Ok(Ok(wit::Request {
             method: super::http::method_for_guest(method),

@@ -1,26 +1,12 @@
 //! The `storage` interface: a small key-value store for connectors.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::bindings::gateway::connector::storage::{Error, Host};
+pub use super::call::Scope;
 use super::guest::Guest;
 use super::limits::Awaited;
-use store::vault::Vault;
-use store::{StorageError, StorageScope, Store};
-
-/// The part of the store that one invocation uses.
-#[derive(Clone)]
-pub struct Scope {
-    /// The gateway's store.
-    pub store: Store,
-    /// Seals the values.
-    pub vault: Vault,
-    /// The identifier of the connector.
-    pub connector: Arc<str>,
-    /// The tenant or the integration. Each has its own keys.
-    pub partition: Arc<str>,
-}
+use store::{StorageError, StorageScope};
 
 impl Scope {
     fn key_space(&self) -> StorageScope {

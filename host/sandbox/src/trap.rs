@@ -7,8 +7,6 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use super::log;
-
 /// Size of the last lines that are kept.
 const MAX_BYTES: usize = 4 << 10;
 
@@ -41,7 +39,7 @@ impl LastLines {
     /// The lines, each on one line.
     pub(super) fn take(&mut self) -> Vec<String> {
         self.bytes = 0;
-        self.lines.drain(..).map(log::on_one_line).collect()
+        self.lines.drain(..).map(on_one_line).collect()
     }
 }
 
@@ -59,7 +57,7 @@ pub struct TrapReport {
 impl TrapReport {
     /// The report of an error with the last lines of the guest.
     pub(super) fn new(error: &wasmtime::Error, last_lines: Vec<String>) -> Self {
-        let cause = log::on_one_line(error.root_cause().to_string());
+        let cause = on_one_line(error.root_cause().to_string());
         Self { cause, backtrace: format!("{error:#}"), last_lines }
     }
 }
@@ -72,6 +70,22 @@ impl fmt::Display for TrapReport {
         }
         Ok(())
     }
+}
+
+/// Escapes control characters. With them, a connector could write lines that look like lines of the
+/// gateway.
+pub(super) fn on_one_line(line: String) -> String {
+    if !line.contains(char::is_control) {
+        return line;
+    }
+    line.chars().fold(String::with_capacity(line.len()), |mut safe, character| {
+        if character.is_control() {
+            safe.extend(character.escape_default());
+        } else {
+            safe.push(character);
+        }
+        safe
+    })
 }
 
 #[cfg(test)]

@@ -1,29 +1,15 @@
 //! The `upstream-additions` interface: what `describe` declares of upstreams in addition to the
 //! manifest.
 
-use contract::{Additions, AddressPart, PartForm, PartSource};
+use contract::{AddressPart, PartForm, PartSource};
 use contract_rules::limit::{ADDRESS_PARTS, UPSTREAMS};
 
 use super::bindings::gateway::connector::upstream_additions as wit;
 use super::guest::Guest;
 
-impl Guest {
-    /// The declarations of the guest so far.
-    ///
-    /// # Errors
-    /// The guest does not describe itself now, which ends it.
-    fn additions(&mut self, function: &str) -> wasmtime::Result<&mut Additions> {
-        self.additions.as_deref_mut().ok_or_else(|| {
-            wasmtime::format_err!(
-                "it called `upstream-additions.{function}` in `invoke`; `describe` calls it, before it returns the manifest"
-            )
-        })
-    }
-}
-
 impl wit::Host for Guest {
     fn declare_part(&mut self, part: wit::Part) -> wasmtime::Result<()> {
-        let parts = &mut self.additions("declare-part")?.upstreams.parts;
+        let parts = &mut self.declarations("upstream-additions.declare-part", &part)?.upstreams.parts;
         // The rules of the manifest refuse one more than the limit. More are not kept.
         if parts.len() <= ADDRESS_PARTS {
             parts.push(of_guest(part));
@@ -32,10 +18,11 @@ impl wit::Host for Guest {
     }
 
     fn declare_site(&mut self, upstream: String, site: String) -> wasmtime::Result<()> {
-        let sites = &mut self.additions("declare-site")?.upstreams.sites;
+        let declared = (upstream, site);
+        let sites = &mut self.declarations("upstream-additions.declare-site", &declared)?.upstreams.sites;
         // The rules of the manifest refuse a second site of an upstream, so one of these is refused.
         if sites.len() <= UPSTREAMS {
-            sites.push((upstream, site));
+            sites.push(declared);
         }
         Ok(())
     }

@@ -55,7 +55,7 @@ impl Webhooks {
         let payload = self.payload(tenant, job_id, payload).await?;
         let mut deliveries = Vec::with_capacity(urls.len());
         for url in urls {
-            let webhook_id = NewDelivery::id_of_job(job_id, url);
+            let webhook_id = NewDelivery::id_of(job_id, url);
             let source = WebhookSource::Job(job_id.to_owned());
             deliveries.push(self.delivery(webhook_id, tenant, source, url, Arc::clone(&payload), kept_for).await?);
         }
@@ -74,7 +74,7 @@ impl Webhooks {
         url: &str,
         for_agent: bool,
     ) -> Result<EventDelivery, WebhookError> {
-        let id = EventDelivery::id_of(event, url);
+        let id = NewDelivery::id_of(event, url);
         let receiver = Receiver::parse(url, true).map(|receiver| receiver.origin()).unwrap_or_default();
         let sealed = self.vault.seal(&NewDelivery::url_context(tenant, &id), url.as_bytes()).await?;
         Ok(EventDelivery { id, receiver, url: sealed, url_hash: NewDelivery::hash_of_url(url), for_agent })
@@ -134,7 +134,7 @@ impl CallbackRecord {
     /// URL without a delivery is pending, because the job has not ended.
     pub fn of_job(job_id: &str, urls: &[String], deliveries: &[Delivery]) -> Vec<Self> {
         let record = |url: &String| {
-            let webhook_id = NewDelivery::id_of_job(job_id, url);
+            let webhook_id = NewDelivery::id_of(job_id, url);
             let delivery = deliveries.iter().find(|delivery| delivery.webhook_id == webhook_id);
             let status = delivery.map_or(DeliveryStatus::Pending, |delivery| delivery.status);
             let attempts = delivery.map(|delivery| delivery.attempts.iter().map(AttemptRecord::from).collect());

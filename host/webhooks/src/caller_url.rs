@@ -8,6 +8,10 @@ use url::Url;
 /// # Errors
 /// A sentence that says what is wrong with the URL.
 pub fn parse(text: &str, example: &str) -> Result<Url, String> {
+    // URLs may be stored as they were written, and PostgreSQL cannot store this.
+    if text.contains('\0') {
+        return Err("Must have no zero byte (U+0000).".to_owned());
+    }
     let url = Url::parse(text)
         .ok()
         .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())

@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use secrecy::SecretString;
-
 use super::signature::SigningSecret;
 use super::{WebhookError, Webhooks};
-use store::WebhookSecret;
+use store::{ShownOnce, WebhookSecret};
 
 /// Time for which the previous secret stays valid, so that receivers can be changed one after the
 /// other.
@@ -17,7 +15,7 @@ pub struct NewSecret {
     /// Its record.
     pub record: WebhookSecret,
     /// The secret itself, which is shown only now.
-    pub secret: SecretString,
+    pub secret: ShownOnce,
 }
 
 impl Webhooks {

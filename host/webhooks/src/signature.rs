@@ -4,9 +4,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ring::hmac::{HMAC_SHA256, Key, sign};
 use ring::rand::{SecureRandom, SystemRandom};
-use secrecy::{ExposeSecret, SecretSlice, SecretString};
+use secrecy::{ExposeSecret, SecretSlice};
 
 use super::WebhookError;
+use store::ShownOnce;
 
 /// Number of random bytes of a secret. The specification requires 24 to 64.
 const SECRET_BYTES: usize = 32;
@@ -45,7 +46,7 @@ impl SigningSecret {
     }
 
     /// The text that the tenant gets: `whsec_` and base64.
-    pub fn to_text(&self) -> SecretString {
+    pub fn to_text(&self) -> ShownOnce {
         format!("whsec_{}", STANDARD.encode(self.bytes())).into()
     }
 }

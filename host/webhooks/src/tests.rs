@@ -172,7 +172,7 @@ fn the_record_of_a_job_has_each_of_its_urls_with_the_same_id_before_and_after_it
         |job: &str, urls: &[String], deliveries: &[Delivery]| json!(CallbackRecord::of_job(job, urls, deliveries));
     let before = callback_records("job_1", &urls, &[]);
     assert_eq!(before[1]["status"], "pending");
-    let webhook_id = NewDelivery::id_of_job("job_1", &urls[1]);
+    let webhook_id = NewDelivery::id_of("job_1", &urls[1]);
     let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_123);
     let attempts = vec![
         DeliveryAttempt { at, result: Err("no answer".to_owned()) },

@@ -7,11 +7,10 @@ use hyper::header::{
     X_FRAME_OPTIONS,
 };
 
-use super::router::no_route;
 use body::Body;
 use endpoint::answer::answer_of_type;
 use endpoint::route::{HttpCall, Listener};
-use problem::Problem;
+use problem::{Problem, no_route};
 
 /// `{console}` stands for the entry of the console.
 const PAGE: &str = include_str!("page.html");

@@ -79,7 +79,10 @@ pub(crate) fn describe_install() -> Value {
         "The body is the component. `grant` names a host that it may reach, in addition to the hosts that are granted already. With \
                               `accept` it may request more than the previous version. With `accept` and `grant_asked`, the hosts that it asks for are granted too. With `replace_shipped` it may replace a connector that came with the gateway."
             .into();
+    members["responses"]["200"]["headers"] =
+        problems::headers([problems::REQUEST_ID, ("Idempotent-Replayed", "IdempotentReplayed")]);
     members["parameters"] = json!([
+        {"$ref": "#/components/parameters/IdempotencyKey"},
         {
             "name": "grant", "in": "query", "schema": {"type": "array", "items": {"type": "string"}},
             "style": "form", "explode": true,
@@ -97,7 +100,7 @@ pub(crate) fn describe_install() -> Value {
         "required": true,
         "content": {"application/wasm": {"schema": {"type": "string", "format": "binary"}}},
     });
-    members
+    with_problems(members, &["507"])
 }
 
 /// Members of DELETE /admin/connectors/{connector}.

@@ -1,9 +1,10 @@
 //! Calls with an idempotency key: each runs once, and its first answer is kept for a day.
 //!
 //! A call runs in a separate task, so that its answer is kept even if the caller disconnects: a
-//! caller whose connection broke is the one who sends the call again. While the call runs, its key
-//! is under a lease. If the gateway dies, the lease ends, and the outcome of the call is unknown.
-//! Such a call is never run a second time.
+//! caller whose connection broke is the one who sends the call again. For the same reason its key
+//! is taken in a separate task: a key that was taken for a call that never runs would be lost.
+//! While the call runs, its key is under a lease. If the gateway dies, the lease ends, and the
+//! outcome of the call is unknown. Such a call is never run a second time.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -78,6 +79,8 @@ pub enum KeyOutcome {
 pub struct Idempotency {
     store: Store,
     vault: Vault,
+    /// Work that takes the key of a call and then waits for the call.
+    answering: TaskTracker,
     /// Calls in progress. They continue if their caller disconnects.
     running: TaskTracker,
     /// Ends of calls that are being stored.
@@ -87,10 +90,18 @@ pub struct Idempotency {
 impl Idempotency {
     /// Answers are kept in `store`, and sealed by `vault`.
     pub fn new(store: Store, vault: Vault) -> Self {
-        Self { store, vault, running: TaskTracker::new(), storing: TaskTracker::new() }
+        let [answering, running, storing] = [(); 3].map(|()| TaskTracker::new());
+        Self { store, vault, answering, running, storing }
     }
 
-    /// Takes the key of a call, or finds out about the first call with it.
+    /// Runs work to its end, even if the handle is dropped. [`Idempotency::shut_down`] waits for it
+    /// as for a call.
+    pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+        self.answering.spawn(inherit_acting(clock::inherit(work)).in_current_span())
+    }
+
+    /// Takes the key of a call, or finds out about the first call with it. If the future is dropped,
+    /// the key may be taken nevertheless, so callers use [`Idempotency::spawn`].
     ///
     /// # Errors
     /// If the store fails, or a kept answer cannot be unsealed. The call must then not run.
@@ -177,9 +188,14 @@ impl Idempotency {
     /// finished calls are stored. A call that is cut off leaves its key under the lease, as if the
     /// gateway had died.
     pub async fn shut_down(&self, deadline: Instant) {
+        self.answering.close();
         self.running.close();
         self.storing.close();
-        if timeout_at(deadline, self.running.wait()).await.is_err() {
+        let ended = async {
+            self.answering.wait().await;
+            self.running.wait().await;
+        };
+        if timeout_at(deadline, ended).await.is_err() && !self.running.is_empty() {
             tracing::warn!(
                 calls = self.running.len(),
                 "some calls with an idempotency key did not end within `drain_s` and were cut off"

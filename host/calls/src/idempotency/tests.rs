@@ -1,3 +1,7 @@
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
+
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
@@ -41,4 +45,20 @@ async fn the_end_of_a_call_that_has_ended_is_stored_after_the_drain() {
     calls.shut_down(Instant::now()).await;
     assert!(matches!(calls.begin(&call()).await.unwrap(), KeyStatus::EndedWithoutAnswer));
     running.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_call_whose_caller_leaves_while_its_key_is_taken_still_runs() {
+    let folder = TempDir::new().unwrap();
+    let calls = opened(&folder).await;
+    let starting = Arc::clone(&calls);
+    let mut answering = calls.spawn(async move {
+        let KeyStatus::New(taken) = starting.begin(&call()).await.unwrap() else { panic!("the key is not new") };
+        starting.run(call(), taken, async { ((), KeyOutcome::TooLarge) }).await.unwrap();
+    });
+    // The caller waits, and leaves before the key is taken.
+    assert!(poll_fn(|context| Poll::Ready(Pin::new(&mut answering).poll(context).is_pending())).await);
+    drop(answering);
+    calls.shut_down(Instant::now() + LEASE).await;
+    assert!(matches!(calls.begin(&call()).await.unwrap(), KeyStatus::EndedWithoutAnswer));
 }

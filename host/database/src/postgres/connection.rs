@@ -9,7 +9,7 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Statement};
 
 use super::address::Address;
-use super::error::of_statement;
+use super::error::{ZeroByte, of_statement};
 use crate::StoreError;
 use crate::connection::Connection;
 use crate::digest::sha256_hex;
@@ -112,9 +112,10 @@ impl ToSql for Value {
             Self::Null => Ok(IsNull::Yes),
             Self::Bool(value) if *of == Type::BOOL => value.to_sql(of, out),
             Self::Integer(value) if *of == Type::INT8 => value.to_sql(of, out),
-            Self::Text(value) if *of == Type::TEXT => value.to_sql(of, out),
             // Text on the server cannot contain zero bytes. Columns for text that may contain them
             // are of type bytes.
+            Self::Text(value) if *of == Type::TEXT && value.contains('\0') => Err(Box::new(ZeroByte)),
+            Self::Text(value) if *of == Type::TEXT => value.to_sql(of, out),
             Self::Text(value) if *of == Type::BYTEA => value.as_bytes().to_sql(of, out),
             Self::Bytes(value) if *of == Type::BYTEA => value.to_sql(of, out),
             _ => Err("a parameter is of another type than its column".into()),

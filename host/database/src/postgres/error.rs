@@ -11,6 +11,11 @@ use tokio_postgres::error::SqlState;
 use super::address::Address;
 use crate::StoreError;
 
+/// A text for a column of text has a zero byte. The statement is not sent, so that the transaction
+/// stays usable and the server logs no error.
+#[derive(Clone, Copy, Debug, Error)]
+#[error("a text has a zero byte")]
+pub(super) struct ZeroByte;
 /// A failure of the PostgreSQL server. `server` is its host, port and database, never the user or
 /// the password.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -100,6 +105,14 @@ pub enum PostgresError {
         /// The message of the server.
         reason: String,
     },
+    /// The server works, and refuses a statement because of the values in it.
+    #[error("the database {server} refuses a statement: {reason}")]
+    Rejected {
+        /// The address of the server.
+        server: String,
+        /// The message of the server.
+        reason: String,
+    },
     /// Any other failure.
     #[error("the database {server} failed: {reason}")]
     Failed {
@@ -127,6 +140,9 @@ pub(super) fn of_statement(address: &Address, error: &tokio_postgres::Error) -> 
     if error.code() == Some(&SqlState::FOREIGN_KEY_VIOLATION) {
         return StoreError::DataKeyInUse;
     }
+    if error.source().is_some_and(|cause| cause.is::<ZeroByte>()) {
+        return StoreError::ZeroByte;
+    }
     let reported = reported_by_server(address, error);
     reported.unwrap_or_else(|| PostgresError::Failed { server: address.shown.clone(), reason: causes(error) }).into()
 }
@@ -153,9 +169,27 @@ fn reported_by_server(address: &Address, error: &tokio_postgres::Error) -> Optio
         PostgresError::Full { server }
     } else if [SqlState::LOCK_NOT_AVAILABLE, SqlState::QUERY_CANCELED].contains(code) {
         PostgresError::TimedOut { server, reason }
+    } else if is_of_statement(code) {
+        PostgresError::Rejected { server, reason }
     } else {
         PostgresError::Failed { server, reason }
     })
+}
+
+/// Returns `true` if an error comes from the values or the text of one statement: a value that its
+/// column cannot have (class 22), a broken constraint (class 23), or wrong SQL (class 42). Tables
+/// and rights that are missing are missing for every statement, so they are failures of the
+/// database.
+fn is_of_statement(code: &SqlState) -> bool {
+    let is_missing = [
+        SqlState::INSUFFICIENT_PRIVILEGE,
+        SqlState::UNDEFINED_TABLE,
+        SqlState::UNDEFINED_COLUMN,
+        SqlState::UNDEFINED_FUNCTION,
+        SqlState::UNDEFINED_OBJECT,
+    ]
+    .contains(code);
+    !is_missing && ["22", "23", "42"].iter().any(|class| code.code().starts_with(class))
 }
 
 /// Joins the causes of an error in one line. The outermost text, which only names the driver's

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::{NOTES, Site, add_note, count_notes};
+use crate::value::values;
 use crate::{Database, Settings};
 
 async fn refusal(url: &str) -> String {
@@ -136,6 +137,60 @@ async fn a_cancelled_call_leaves_the_database_usable() {
     }
     add_note(&site.database, 99).await.unwrap();
     site.database.check().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_text_with_a_zero_byte_is_not_sent_and_is_no_failure_of_the_database() {
+    let site = Site::postgres().await;
+    let health = site.database.health();
+    assert!(!health.is_abandoned("lease", 1, 100));
+    health.pass_grace();
+    let sought = site
+        .database
+        .read(|connection| connection.optional::<i64>("SELECT number FROM notes WHERE id = $1", values!["a\0b"]));
+    let error = sought.await.unwrap_err();
+    assert!(matches!(error, StoreError::ZeroByte) && !error.is_failure(), "{error:?}");
+    // The transaction can still be used.
+    let written = site.database.write(Durability::PowerLoss, |connection| {
+        let insert = "INSERT INTO notes VALUES ($1, $2)";
+        let refused = connection.execute(insert, values!["a\0b", 1_i64]).unwrap_err();
+        assert!(matches!(refused, StoreError::ZeroByte), "{refused:?}");
+        connection.execute(insert, values!["ab", 1_i64])
+    });
+    assert_eq!(written.await.unwrap(), 1);
+    let failed = site.database.write(Durability::PowerLoss, |connection| {
+        connection.execute("INSERT INTO notes VALUES ($1, 2)", values!["\0"])
+    });
+    assert!(matches!(failed.await, Err(StoreError::ZeroByte)));
+    assert!(health.is_abandoned("lease", 1, 100), "the errors have not begun the time again");
+    assert!(site.database.is_answering().await);
+}
+
+#[tokio::test]
+async fn a_statement_that_the_server_refuses_is_no_failure_of_the_database() {
+    let site = Site::postgres().await;
+    let health = site.database.health();
+    health.is_abandoned("lease", 1, 100);
+    health.pass_grace();
+    for statement in [
+        "INSERT INTO notes VALUES ('first', 1)",
+        "INSERT INTO notes VALUES (NULL, 1)",
+        "INSERT INTO notes VALUES ('x', 9223372036854775807 + number) FROM notes",
+        "UPDATE notes SET number = number + 9223372036854775807 + 1",
+        "SELECT number FROM notes WHERE (id) > ()",
+        "SELECT convert_from('\\x00', 'UTF8')",
+    ] {
+        let run = site.database.read(move |connection| connection.query(statement, &[]).map(drop));
+        let error = run.await.unwrap_err();
+        assert!(!error.is_failure(), "{statement}: {error}");
+        assert!(error.to_string().contains("refuses a statement: "), "{error}");
+    }
+    assert!(health.is_abandoned("lease", 1, 100));
+    for statement in ["SELECT 1 FROM nowhere", "SELECT nothing FROM notes", "SELECT nothing()"] {
+        let run = site.database.read(move |connection| connection.query(statement, &[]).map(drop));
+        assert!(run.await.unwrap_err().is_failure(), "{statement}");
+    }
+    assert!(!health.is_abandoned("lease", 1, 100), "what is missing is missing for every gateway");
 }
 
 #[tokio::test]

@@ -6,10 +6,11 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use parking_lot::Mutex;
-use rusqlite::ffi::{self, SQLITE_ABORT_ROLLBACK};
+use rusqlite::ffi::{self, SQLITE_ABORT_ROLLBACK, SQLITE_FULL};
 use rusqlite::{Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
 
@@ -25,15 +26,29 @@ const MAX_WRITES: usize = 32;
 #[derive(Default)]
 pub(super) struct Queue(Mutex<VecDeque<Waiting>>);
 
-type Run = Box<dyn FnOnce(&mut dyn Connection) -> bool + Send>;
+type Run = Box<dyn FnOnce(&mut dyn Connection) -> Effect + Send>;
+
+/// The effect of a write that has run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// Its changes are a part of the transaction.
+    Stored,
+    /// It has failed, so its changes are undone.
+    Nothing,
+    /// The same, because the disk is full. SQLite has undone the whole transaction.
+    DiskFull,
+}
 
 /// A write that waits.
 struct Waiting {
+    /// Is set by the one who runs it, or by its caller, who gives it up.
+    is_taken: Arc<AtomicBool>,
     durability: Durability,
-    /// Runs its statements, and keeps the result for its caller. Returns `false` if the statements
-    /// are to have no effect.
+    /// Runs its statements, and keeps the result for its caller.
     run: Run,
-    /// Tells its caller that the transaction has ended, or why it was not committed.
+    /// Tells its caller that the transaction has ended, or why it was not committed. A write that
+    /// has failed is told at the same time: it may have failed because of what another write of the
+    /// transaction has stored.
     ended: oneshot::Sender<Result<(), StoreError>>,
 }
 
@@ -43,11 +58,18 @@ type Ran<T> = thread::Result<Result<T, StoreError>>;
 /// A write in the queue, as its caller sees it.
 pub(super) struct Queued<T> {
     result: Arc<Mutex<Option<Ran<T>>>>,
+    is_taken: Arc<AtomicBool>,
     /// Receives a value once the transaction has ended.
     pub(super) ended: oneshot::Receiver<Result<(), StoreError>>,
 }
 
 impl<T> Queued<T> {
+    /// Gives the write up. Returns `false` if it has run or runs at the moment, so that its caller
+    /// has to wait for its result.
+    pub(super) fn give_up(&self) -> bool {
+        !self.is_taken.swap(true, Ordering::Relaxed)
+    }
+
     /// The result of a write whose transaction has ended.
     ///
     /// # Errors
@@ -81,13 +103,18 @@ impl Queue {
         let kept = Arc::clone(&result);
         let run = Box::new(move |connection: &mut dyn Connection| {
             let result = catch_unwind(AssertUnwindSafe(|| write(connection)));
-            let has_effect = matches!(result, Ok(Ok(_)));
+            let effect = match &result {
+                Ok(Ok(_)) => Effect::Stored,
+                Ok(Err(StoreError::Full { .. })) => Effect::DiskFull,
+                _ => Effect::Nothing,
+            };
             *kept.lock() = Some(result);
-            has_effect
+            effect
         });
         let (sender, ended) = oneshot::channel();
-        self.0.lock().push_back(Waiting { durability, run, ended: sender });
-        Queued { result, ended }
+        let is_taken = Arc::new(AtomicBool::new(false));
+        self.0.lock().push_back(Waiting { is_taken: Arc::clone(&is_taken), durability, run, ended: sender });
+        Queued { result, is_taken, ended }
     }
 
     /// Runs the writes that wait, in one transaction. Only the holder of the connection calls this.
@@ -106,51 +133,59 @@ impl Queue {
         }
         connection.pragma_update(None, "synchronous", if is_flushed { "FULL" } else { "NORMAL" })?;
         let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut stored = Vec::with_capacity(count);
+        let mut callers = Vec::with_capacity(count);
+        let (mut is_changed, mut undone_by) = (false, None);
         for _ in 0..count {
-            let Some(Waiting { run, ended, .. }) = self.0.lock().pop_front() else { break };
-            let result = match count {
+            let Some(Waiting { is_taken, run, ended, .. }) = self.0.lock().pop_front() else { break };
+            if is_taken.swap(true, Ordering::Relaxed) || ended.is_closed() {
+                continue;
+            }
+            let effect = match count {
                 // Without a savepoint, SQLite keeps no copies of the pages that it changes.
                 1 => Ok(run(&mut SqliteConnection { connection: &transaction, path })),
                 _ => run_in_savepoint(&mut transaction, path, run),
             };
-            match result {
-                Ok(true) => stored.push(ended),
-                result => drop(ended.send(result.map(drop).map_err(|error| of_sqlite(path, error)))),
-            }
+            is_changed |= matches!(effect, Ok(Effect::Stored));
             if transaction.is_autocommit() {
                 // SQLite has undone everything, because the disk is full, for example. The other
                 // writes still wait.
+                undone_by =
+                    Some(if matches!(effect, Ok(Effect::DiskFull)) { SQLITE_FULL } else { SQLITE_ABORT_ROLLBACK });
+            }
+            callers.push((ended, effect));
+            if undone_by.is_some() {
                 break;
             }
         }
-        let ended = match (stored.is_empty(), transaction.is_autocommit()) {
-            (true, _) => Ok(()),
-            (false, true) => Err(rusqlite::Error::SqliteFailure(ffi::Error::new(SQLITE_ABORT_ROLLBACK), None)),
-            (false, false) => transaction.commit(),
+        let committed = match undone_by {
+            Some(code) => Err(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)),
+            None if is_changed => transaction.commit(),
+            None => Ok(()),
         };
-        for caller in stored {
-            let _ = caller.send(match &ended {
-                Ok(()) => Ok(()),
-                Err(error) => Err(of_sqlite(path, copied(error))),
+        for (caller, effect) in callers {
+            let _ = caller.send(match (&committed, effect) {
+                (_, Err(error)) => Err(of_sqlite(path, error)),
+                // Nothing has changed for it, whatever becomes of the others.
+                (Err(_), Ok(Effect::DiskFull)) | (Ok(()), Ok(_)) => Ok(()),
+                (Err(error), Ok(_)) => Err(of_sqlite(path, copied(error))),
             });
         }
         Ok(())
     }
 }
 
-/// Runs a write that is undone if it fails. Returns `false` then.
+/// Runs a write that is undone if it fails.
 fn run_in_savepoint(
     transaction: &mut Transaction<'_>,
     path: &Path,
-    run: impl FnOnce(&mut dyn Connection) -> bool,
-) -> rusqlite::Result<bool> {
+    run: impl FnOnce(&mut dyn Connection) -> Effect,
+) -> rusqlite::Result<Effect> {
     let savepoint = transaction.savepoint()?;
-    let has_effect = run(&mut SqliteConnection { connection: &savepoint, path });
-    if has_effect {
+    let effect = run(&mut SqliteConnection { connection: &savepoint, path });
+    if effect == Effect::Stored {
         savepoint.commit()?;
     }
-    Ok(has_effect)
+    Ok(effect)
 }
 
 /// The same error, for a further caller.
@@ -242,6 +277,47 @@ mod tests {
         queue.run(&mut connection, Path::new(PATH)).unwrap();
         assert_eq!(result(waiting).unwrap(), 1);
         assert_eq!(notes(&connection), [2]);
+    }
+
+    #[test]
+    fn a_full_disk_is_the_reason_of_each_write_that_it_undid() {
+        let (queue, mut connection) = (Queue::default(), database());
+        let undone = note(&queue, 1);
+        let failing = queue.add(Durability::PowerLoss, |connection| {
+            connection.execute("ROLLBACK", &[])?;
+            Err::<(), _>(StoreError::Full { path: PATH.into() })
+        });
+        queue.run(&mut connection, Path::new(PATH)).unwrap();
+        assert!(matches!(result(undone), Err(StoreError::Full { .. })));
+        assert!(matches!(result(failing), Err(StoreError::Full { .. })));
+    }
+
+    #[test]
+    fn a_write_that_its_caller_has_given_up_is_not_run() {
+        let (queue, mut connection) = (Queue::default(), database());
+        let (first, given_up) = (note(&queue, 1), note(&queue, 2));
+        assert!(given_up.give_up());
+        queue.run(&mut connection, Path::new(PATH)).unwrap();
+        assert!(!first.give_up());
+        assert_eq!(result(first).unwrap(), 1);
+        assert_eq!(notes(&connection), [1]);
+    }
+
+    #[test]
+    fn a_write_that_fails_because_of_another_one_is_not_told_so_if_that_one_is_undone() {
+        let (queue, mut connection) = (Queue::default(), database());
+        let first = note(&queue, 1);
+        let same = queue.add(Durability::PowerLoss, |connection| match insert(connection, 1) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(StoreError::Duplicate),
+        });
+        let dangling =
+            queue.add(Durability::PowerLoss, |connection| connection.execute("INSERT INTO copies VALUES (9)", &[]));
+        queue.run(&mut connection, Path::new(PATH)).unwrap();
+        assert!(matches!(result(same), Err(StoreError::DataKeyInUse)));
+        for queued in [first, dangling] {
+            assert!(matches!(result(queued), Err(StoreError::DataKeyInUse)));
+        }
     }
 
     #[test]

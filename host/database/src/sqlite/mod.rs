@@ -108,7 +108,9 @@ impl Sqlite {
                     return queued.result();
                 }
                 // Runs this write and those that wait behind it.
-                run = self.run_queue() => run?,
+                run = self.run_queue() => if let Err(error) = run && queued.give_up() {
+                    return Err(error);
+                },
             }
         }
     }

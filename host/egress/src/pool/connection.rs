@@ -1,6 +1,7 @@
 //! One connection to an upstream.
 
 use std::error::Error;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::Either;
@@ -19,6 +20,11 @@ use super::super::connector::Connector;
 use super::super::streamed_body::OutgoingBody;
 use super::Outgoing;
 use super::watched::{Guard, Watched};
+
+/// An HTTP/2 peer that is silent for this time while requests wait is asked if it is there, and has
+/// the same time to answer. All requests to an origin share the connection, so they would time out
+/// one after the other until the operating system gives up, a quarter of an hour later.
+const PING: Duration = Duration::from_secs(10);
 
 /// A connection that can take a request.
 pub(super) enum Connection {
@@ -54,7 +60,8 @@ impl Connection {
             MaybeHttpsStream::Http(stream) => Self::http1(stream, |stream| stream.inner(), host).await,
             MaybeHttpsStream::Https(stream) if knows_http2 => {
                 let mut builder = http2::Builder::new(TokioExecutor::new());
-                let (sender, driver) = builder.timer(TokioTimer::new()).handshake(stream).await?;
+                builder.timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
+                let (sender, driver) = builder.handshake(stream).await?;
                 tokio::spawn(driver.map(drop));
                 Ok(Self::Http2 { sender, origin })
             }

@@ -13,7 +13,7 @@ use futures_util::stream::try_unfold;
 use futures_util::{Stream, TryStreamExt};
 use http_body_util::BodyDataStream;
 use hyper::body::{Body, Incoming, SizeHint};
-use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap};
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderName};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 use tokio_util::io::StreamReader;
 
@@ -29,6 +29,15 @@ const MAX_RATIO: u64 = 100;
 
 /// The bytes that are inflated without a pause for other calls. It takes less than a millisecond.
 const TURN_BYTES: usize = 128 << 10;
+
+/// The headers that describe the compressed form of a body.
+const OF_COMPRESSED: [HeaderName; 5] = [
+    CONTENT_LENGTH,
+    HeaderName::from_static("content-digest"),
+    HeaderName::from_static("content-md5"),
+    HeaderName::from_static("digest"),
+    HeaderName::from_static("repr-digest"),
+];
 
 /// The first byte of each member of a compressed body.
 const MEMBER_BEGINS: u8 = 0x1f;
@@ -94,10 +103,17 @@ impl DecodedBody {
         if !matches!(coding, Coding::Other) {
             headers.remove(CONTENT_ENCODING);
         }
-        if !matches!(coding, Coding::Gzip) || is_empty(&body) {
+        if !matches!(coding, Coding::Gzip) {
             return Self::Plain(body);
         }
-        headers.remove(CONTENT_LENGTH);
+        // Also of an empty body, because the response to a HEAD request describes the body of another
+        // one.
+        for name in &OF_COMPRESSED {
+            headers.remove(name);
+        }
+        if is_empty(&body) {
+            return Self::Plain(body);
+        }
         let arrived = Arc::<AtomicU64>::default();
         let counter = Arc::clone(&arrived);
         let count = move |piece: &Bytes| {

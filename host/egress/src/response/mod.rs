@@ -66,6 +66,11 @@ impl Response {
         memory: &MemoryBudget,
     ) -> Result<Self, EgressError> {
         let (mut head, body) = response.into_parts();
+        // No request asks for another protocol, so nothing follows that would be a response.
+        if head.status.is_informational() {
+            let detail = format!("it has the status {}, which no request has asked for", head.status);
+            return Err(EgressError::BadResponse { upstream: upstream.name().to_owned(), detail });
+        }
         let source = DecodedBody::new(body, &mut head.headers);
         if source.size_hint().lower() > request.limit {
             return Err(EgressError::TooLarge { limit: request.limit });

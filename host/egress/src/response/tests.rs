@@ -286,3 +286,37 @@ async fn a_refusal_by_a_rate_limit_is_called_one() {
     assert_eq!((response.status.as_u16(), response.headers["retry-after"].as_bytes()), (429, &b"60"[..]));
     assert_eq!(response.body.collect(100).await.unwrap(), "wait");
 }
+
+#[tokio::test]
+async fn headers_about_the_compressed_form_of_a_body_are_left_out() {
+    const SUMS: [&str; 4] = ["content-digest", "content-md5", "digest", "repr-digest"];
+    let (text, compressed) = text(1000).await;
+    let length = text.len().to_string();
+    let stub = Stub::start(move |seen, _| match seen.header("accept-encoding") {
+        Some(_) => {
+            let headers = SUMS.map(|name| (name, "x"));
+            answer(200, &[&headers[..], &[("content-encoding", "gzip")]].concat(), compressed.clone())
+        }
+        None => answer(200, &[], text.clone()),
+    })
+    .await;
+    let upstream = upstream(&stub.url(), &[]);
+    let whole = egress().send(&upstream, &get("/")).await.unwrap();
+    for name in SUMS.into_iter().chain(["content-encoding", "content-length"]) {
+        assert!(!whole.headers.contains_key(name), "{name}");
+    }
+    let head = egress().send(&upstream, &request(Method::HEAD, "/")).await.unwrap();
+    assert_eq!(head.headers["content-length"], length.as_str());
+}
+
+#[tokio::test]
+async fn a_response_of_another_protocol_is_an_error_of_the_upstream() {
+    let address = raw(|_, mut stream| async move {
+        let _ = stream.read(&mut [0; 4096]).await;
+        let head = b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n";
+        stream.write_all(head).await.unwrap();
+    })
+    .await;
+    let error = fetch(&egress(), &upstream(&format!("http://{address}"), &[]), &get("/")).await.unwrap_err();
+    assert!(matches!(&error, EgressError::BadResponse { detail, .. } if detail.contains("101")), "{error}");
+}

@@ -53,7 +53,7 @@ impl Egress {
 
     async fn follow(&self, upstream: &Upstream, request: &Request) -> Result<Response, EgressError> {
         if let (Some(_), CredentialUse::FormField(field)) = (request.carried(upstream), &upstream.credential) {
-            request.check_form_field(field)?;
+            compute::run(request.body.bytes_to_encode(), || request.check_form_field(field)).await?;
         }
         let mut hop = Hop::first(upstream, request)?;
         let mut permit = None;
@@ -110,7 +110,9 @@ impl Egress {
                 repeats.paused_at.get_or_insert_with(Instant::now);
                 *permit = Some(pacer.enter(request.deadline, request.gives_way).await?);
             }
-            let (mut outgoing, end) = traced(self.compose(upstream, request, hop)?, upstream, request, hop, retries);
+            let compose = || self.compose(upstream, request, hop);
+            let composed = compute::run(request.body.bytes_to_encode(), compose).await?;
+            let (mut outgoing, end) = traced(composed, upstream, request, hop, retries);
             let write = request.record.as_ref().filter(|_| !retry::is_safe(&hop.method));
             write.inspect(|record| record.write_begins());
             let mut watch = Watch::start(upstream, request, hop, outgoing.uri().path(), retries, repeats.paused_at);
@@ -163,8 +165,9 @@ impl Egress {
         }
         headers.entry(USER_AGENT).or_insert_with(|| self.user_agent());
         headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
-        // The range of an encoded body cannot be decoded.
-        if !headers.contains_key(RANGE) {
+        // The range of an encoded body cannot be decoded, and a HEAD request asks for the length of the
+        // decoded body.
+        if !headers.contains_key(RANGE) && hop.method != Method::HEAD {
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         }
         let mut outgoing = hyper::Request::new(body);

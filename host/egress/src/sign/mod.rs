@@ -17,11 +17,13 @@ use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 use url::Url;
 
-use super::credential::NO_LINKS;
 use super::error::EgressError;
 
 pub(super) use self::aws::Aws;
 pub(super) use self::hmac::Hmac;
+
+/// The rule for links that carry a signature.
+pub(super) const NO_LINKS: &str = "signed links need a connector that declares `aws-signature-v4`";
 
 /// A key of a user: its id and its secret.
 #[derive(Clone)]

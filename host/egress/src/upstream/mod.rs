@@ -10,12 +10,13 @@ use tokio::sync::Notify;
 use url::Url;
 
 use self::base::{Base, base_url, how_to_grant, literal, refusal};
-use super::credential::{Credential, NO_LINKS, SecretField};
+use super::credential::{Credential, SecretField};
 use super::error::EgressError;
 use super::form_field::FormField;
 use super::host::HostPattern;
 use super::location::{Location, is_plain};
 use super::pacing::{PacedQueue, Pacer, Pacing};
+use super::sign::NO_LINKS;
 use contract_rules::limit::PATH_BYTES;
 use contract_rules::path;
 use contract_rules::signature::LINK_SECONDS;

@@ -18,6 +18,7 @@ pub(super) struct GuestErrors(Mutex<Vec<(Error, EgressError)>>);
 impl GuestErrors {
     /// The error for the guest.
     pub(super) fn give(&self, cause: EgressError) -> Error {
+        let cause = cause.with_short_detail();
         let given = in_contract(&cause);
         if !is_said_by_contract(&cause) {
             let mut kept = self.0.lock();
@@ -75,6 +76,21 @@ fn is_said_by_contract(cause: &EgressError) -> bool {
             | EgressError::NotConfigured { .. }
             | EgressError::NoAccountUrl { .. }
     )
+}
+
+impl Error {
+    /// The text of the error. A connector may have made it up.
+    pub fn text_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Self::InvalidRequest(text)
+            | Self::Denied(text)
+            | Self::Unreachable(text)
+            | Self::BadAnswer(text)
+            | Self::TooLarge(text)
+            | Self::Failed(text) => Some(text),
+            Self::RateLimited(_) | Self::Busy(_) | Self::TimedOut | Self::TooManyRequests => None,
+        }
+    }
 }
 
 /// Errors are equal if a guest cannot tell them apart.
@@ -136,6 +152,16 @@ mod tests {
         assert_eq!(errors.give(EgressError::NoMemory), Error::Busy(1));
         assert_eq!(errors.cause(&Error::Busy(1)), None);
         assert_eq!(errors.cause(&Error::TimedOut), Some(EgressError::TimedOut));
+    }
+
+    #[test]
+    fn a_text_of_the_connector_in_an_error_takes_little_memory() {
+        let errors = GuestErrors::default();
+        let detail = format!("the manifest has no upstream `{}`", "é".repeat(1 << 20));
+        let given = errors.give(EgressError::InvalidRequest { detail });
+        assert!(matches!(&given, Error::InvalidRequest(text) if text.len() < 2 << 10), "{given:?}");
+        let kept = errors.cause(&given);
+        assert!(matches!(kept, Some(EgressError::InvalidRequest { detail }) if detail.len() < 2 << 10));
     }
 
     #[test]

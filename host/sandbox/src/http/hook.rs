@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 
 /// The address and the secret of an inbox. A connector writes placeholders, and never sees the
 /// values.
 #[derive(Clone)]
 pub struct Hook {
-    address: String,
+    address: SecretString,
     secret: SecretString,
     masked: Arc<[SecretString]>,
 }
@@ -19,7 +18,9 @@ impl Hook {
     pub fn new(address: String, secret: SecretString) -> Self {
         // A service may repeat the path without the host, and the last segment is the secret part.
         let segment = address.rsplit('/').next().unwrap_or_default();
-        let masked = [SecretString::from(address.as_str()), SecretString::from(segment), secret.clone()].into();
+        let segment = SecretString::from(segment);
+        let address = SecretString::from(address);
+        let masked = [address.clone(), segment, secret.clone()].into();
         Self { address, secret, masked }
     }
 
@@ -30,27 +31,13 @@ impl Hook {
 
     /// The body with the values in place of the placeholders.
     pub(super) fn fill(&self, body: egress::Body) -> egress::Body {
-        match body {
-            egress::Body::Json(bytes) => match std::str::from_utf8(&bytes) {
-                Ok(text) if text.contains(PLACEHOLDER) => egress::Body::Json(Bytes::from(self.fill_text(text))),
-                _ => egress::Body::Json(bytes),
-            },
-            egress::Body::Form(fields) => {
-                egress::Body::Form(fields.into_iter().map(|(name, value)| (name, self.fill_text(&value))).collect())
-            }
-            other => other,
-        }
-    }
-
-    fn fill_text(&self, text: &str) -> String {
-        text.replace("{{hook.url}}", &self.address)
-            .replace("{{hook.lifecycle-url}}", &self.address)
-            .replace("{{hook.secret}}", self.secret.expose_secret())
+        body.with_secrets(&[
+            ("{{hook.url}}", &self.address),
+            ("{{hook.lifecycle-url}}", &self.address),
+            ("{{hook.secret}}", &self.secret),
+        ])
     }
 }
-
-/// The beginning of every placeholder.
-const PLACEHOLDER: &str = "{{hook.";
 
 #[cfg(test)]
 mod tests {

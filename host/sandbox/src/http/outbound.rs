@@ -10,11 +10,10 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::guest_errors::{GuestErrors, in_contract};
+use super::hook::Hook;
 use super::method::{method, method_for_guest};
-use super::{Hook, Link};
 use crate::bindings::gateway::connector::http as wit;
 use crate::bindings::gateway::connector::signed_links::LinkRequest;
-use crate::guest::Guest;
 use egress::{CallRecord, Credential, Egress, EgressError, Headers, Tracing, Upstream};
 
 /// Sends the requests of one invocation to its upstreams.
@@ -64,11 +63,11 @@ impl CredentialSource for Credential {
 pub struct Request {
     /// The name of an upstream.
     pub(super) upstream: String,
-    method: wit::Method,
-    target: egress::Target,
-    headers: Vec<(String, String)>,
-    body: egress::Body,
-    omit_credential: bool,
+    pub(super) method: wit::Method,
+    pub(super) target: egress::Target,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: egress::Body,
+    pub(super) omit_credential: bool,
 }
 
 /// A request that a caller composed.
@@ -102,24 +101,6 @@ impl Request {
         }
     }
 
-    /// Converts a request of the guest. Removes the link that it owns from the table of the guest.
-    ///
-    /// # Errors
-    /// If the link is not in the table.
-    pub(crate) fn from_guest(request: wit::Request, guest: &mut Guest) -> wasmtime::Result<Self> {
-        Ok(Self {
-            target: match request.target {
-                wit::Target::Path(path) => egress::Target::Path(path),
-                wit::Target::Link(link) => egress::Target::Link(guest.table.delete::<Link>(link)?.into_address()),
-            },
-            upstream: request.upstream,
-            method: request.method,
-            headers: request.headers,
-            body: body(request.body, guest),
-            omit_credential: request.omit_credential,
-        })
-    }
-
     /// The same request for a part of the resource (RFC 9110, section 14.2), if it is a GET without
     /// a `Range`.
     #[must_use]
@@ -133,12 +114,12 @@ impl Request {
 
     /// The memory that the request takes until its response arrives. A form may have three times
     /// its size once it is encoded.
-    pub(super) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         let pairs =
             |pairs: &[(String, String)]| pairs.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
         let body = match &self.body {
             egress::Body::Json(bytes) | egress::Body::Typed { bytes, .. } => bytes.len(),
-            egress::Body::Form(fields) => 4 * pairs(fields),
+            egress::Body::Form(fields) => 4 * pairs(fields) + size_of_val(fields.as_slice()),
             // A form with files is counted when it is built.
             egress::Body::Empty | egress::Body::Multipart(_) | egress::Body::Streamed { .. } => 0,
         };
@@ -147,7 +128,7 @@ impl Request {
             // A link is counted when it is made.
             egress::Target::Link(_) => 0,
         };
-        body + target + pairs(&self.headers)
+        self.upstream.len() + body + target + pairs(&self.headers)
     }
 }
 
@@ -216,7 +197,7 @@ impl Outbound {
     pub(super) fn to_guest(&self, error: EgressError) -> wit::Error {
         match &self.route {
             Some(route) => route.errors.give(error),
-            None => in_contract(&error),
+            None => in_contract(&error.with_short_detail()),
         }
     }
 
@@ -347,19 +328,6 @@ impl Outbound {
             .get(name)
             .ok_or_else(|| EgressError::InvalidRequest { detail: format!("the manifest has no upstream `{name}`") })?;
         Ok((route, upstream))
-    }
-}
-
-/// The body of a request of the guest.
-fn body(body: Option<wit::Body>, guest: &Guest) -> egress::Body {
-    match body {
-        None => egress::Body::Empty,
-        Some(wit::Body::Json(text)) => egress::Body::Json(text.into()),
-        Some(wit::Body::Form(fields)) => egress::Body::Form(fields),
-        Some(wit::Body::Bytes(typed)) => match guest.built_multipart(&typed) {
-            Some(multipart) => egress::Body::Multipart(multipart),
-            None => egress::Body::Typed { content_type: typed.content_type, bytes: typed.bytes.into() },
-        },
     }
 }
 
