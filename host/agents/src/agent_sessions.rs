@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::{Response, StatusCode};
-use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::tool_sets;
@@ -96,7 +95,7 @@ async fn create_now(gateway: &Gateway, caller: &AuthorizedCaller, body: Bytes) -
     };
     let mut response = private_answer(&json!(AgentSessionCreatedRecord {
         id: session.id.0,
-        token: token.expose_secret(),
+        token: token.shown(),
         url,
         expires_at: session.expires_at.into(),
     }));

@@ -1,11 +1,13 @@
 //! The first key. Without it, no one could call the gateway.
 
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use thiserror::Error;
 
 use super::key::{self, NoRandomness};
 use super::scope::Scopes;
-use store::{KeyAdoption, KeyHash, KeyId, Store, StoreError};
+use egress::{bearer_header, is_shorter};
+use store::digest::sha256_of_secret;
+use store::{KeyAdoption, KeyHash, KeyId, ShownOnce, Store, StoreError};
 
 /// The tenant of the first key.
 pub(crate) const DEFAULT_TENANT: &str = "default";
@@ -46,7 +48,7 @@ pub enum BootstrapError {
 ///
 /// # Errors
 /// If the chosen key is not acceptable, or the store fails.
-pub async fn bootstrap(store: &Store, chosen: Option<&SecretString>) -> Result<Option<SecretString>, BootstrapError> {
+pub async fn bootstrap(store: &Store, chosen: Option<&SecretString>) -> Result<Option<ShownOnce>, BootstrapError> {
     let Some(chosen) = chosen else {
         let (stored, key) = key::make_key("first start", DEFAULT_TENANT, None, Scopes::of_first_key())?;
         return Ok(store.keys().create_first(stored).await?.then_some(key));
@@ -62,7 +64,7 @@ pub async fn bootstrap(store: &Store, chosen: Option<&SecretString>) -> Result<O
 
 /// The hash by which a chosen key is recognised.
 pub(super) fn hash_of(chosen: &SecretString) -> KeyHash {
-    key::hash(chosen.expose_secret())
+    sha256_of_secret(chosen)
 }
 
 /// Checks the form of a chosen key.
@@ -70,12 +72,8 @@ pub(super) fn hash_of(chosen: &SecretString) -> KeyHash {
 /// # Errors
 /// If it is too short, or a header cannot carry it.
 pub fn check(chosen: &SecretString) -> Result<(), BootstrapError> {
-    let chosen = chosen.expose_secret();
-    if chosen.len() < MIN_CHARACTERS {
+    if is_shorter(chosen, MIN_CHARACTERS) {
         return Err(BootstrapError::TooShort);
     }
-    if !chosen.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(BootstrapError::NotPrintable);
-    }
-    Ok(())
+    bearer_header(chosen).map(drop).map_err(|_| BootstrapError::NotPrintable)
 }

@@ -9,12 +9,11 @@
 use std::iter;
 
 use ring::rand::{SecureRandom, SystemRandom};
-use secrecy::SecretString;
 use thiserror::Error;
 
 use super::scope::Scopes;
 use store::digest::sha256;
-use store::{KeyHash, KeyId, NewApiKey};
+use store::{KeyHash, KeyId, NewApiKey, ShownOnce};
 
 const PREFIX: &str = "cgw_";
 
@@ -65,7 +64,7 @@ pub fn make_key(
     tenant: &str,
     subject: Option<&str>,
     scopes: Scopes,
-) -> Result<(NewApiKey, SecretString), NoRandomness> {
+) -> Result<(NewApiKey, ShownOnce), NoRandomness> {
     let text = token(PREFIX)?;
     let mut key = stored(hash(&text), name, tenant, scopes)?;
     key.subject = subject.map(str::to_owned);
@@ -78,7 +77,7 @@ pub fn make_key(
 ///
 /// # Errors
 /// If there are no random numbers.
-pub fn make_session_token() -> Result<(KeyId, KeyHash, SecretString), NoRandomness> {
+pub fn make_session_token() -> Result<(KeyId, KeyHash, ShownOnce), NoRandomness> {
     let text = token(SESSION_PREFIX)?;
     Ok((KeyId(format!("{SESSION_ID}{}", random(ID_CHARACTERS)?)), hash(&text), text.into()))
 }

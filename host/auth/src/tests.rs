@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::authenticator::bearer_token;
 use super::caller::MissingScope;
 use super::*;
-use store::{KeyId, Store};
+use store::{KeyId, ShownOnce, Store};
 
 /// A key of the documented form that no store has.
 const UNKNOWN: &str = "cgw_0123456789012345678901234567890123456789abcaMGu04";
@@ -169,7 +169,7 @@ async fn the_use_of_a_key_is_noted_even_if_the_table_was_replaced_meanwhile() {
     assert_eq!(used.iter().filter(|used| **used).count(), 1, "{used:?}");
 }
 
-async fn start(gateway: &Fixture, chosen: Option<&str>) -> Result<Option<SecretString>, BootstrapError> {
+async fn start(gateway: &Fixture, chosen: Option<&str>) -> Result<Option<ShownOnce>, BootstrapError> {
     let result = bootstrap(&gateway.store, chosen.map(SecretString::from).as_ref()).await;
     gateway.authenticator.reload().await.unwrap();
     result

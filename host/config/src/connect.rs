@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::declare::{Entry, Settings, settings};
-use super::effective::List;
 use super::kind::or_empty;
+use super::list::List;
 use super::section::Section;
 use super::value::{self, string};
 

@@ -6,9 +6,9 @@ use serde_json::Value;
 use url::Url;
 
 use super::declare::{Entry, OptionalSection, Settings, section, settings, values_by_name};
-use super::effective::List;
 use super::error::Location;
 use super::kind::{Shown, choice, optional, or_empty};
+use super::list::List;
 use super::section::Section;
 use super::value::{self, base_url, boolean, integer, link_hosts, optional_endpoint, share, string, strings};
 use contract::{ClientAuthentication, Oauth2};

@@ -4,8 +4,8 @@ use url::Url;
 
 use super::client_secret;
 use super::declare::Entry;
-use super::effective::List;
 use super::kind::{Shown, or_empty};
+use super::list::List;
 use super::section::{Expected, Given, Section};
 use super::value;
 use auth::OidcSettings;

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::effective::List;
 use super::kind::Kind;
+use super::list::List;
 use super::section::Section;
 
 /// Declares a struct of settings. Each line is a field with its default, then the key that sets it
@@ -38,7 +38,7 @@ macro_rules! keys {
                 $( $crate::declare::Entry::read(&$entry, section, $key, &mut self.$field); )*
             }
 
-            fn show(&self, list: &mut $crate::effective::List) {
+            fn show(&self, list: &mut $crate::list::List) {
                 $( $crate::declare::Entry::show(&$entry, list, $key, &self.$field); )*
             }
         }

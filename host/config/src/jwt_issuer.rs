@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::declare::Entry;
-use super::effective::List;
+use super::list::List;
 use super::section::{Expected, Given, Section};
 use super::value;
 use auth::{JwtIssuer, Scope, Scopes, TenantOf};

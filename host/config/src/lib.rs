@@ -21,6 +21,7 @@
 //! - [`private_key`]: reads private keys
 //! - [`mod@console`]: the keys of `console.oidc`
 //! - [`trust`]: the keys of `trust`
+//! - [`list`]: the list of keys with their values
 //! - [`mod@effective`]: the values that hold, without secrets, for operators
 //! - [`tls`]: the keys of `tls` and `admin_tls`
 //! - [`error`]: what is wrong with a configuration, with the locations
@@ -34,6 +35,7 @@ mod effective;
 mod error;
 mod jwt_issuer;
 mod kind;
+mod list;
 mod load;
 mod oauth_client;
 mod private_key;
@@ -49,11 +51,12 @@ mod value;
 
 pub use self::connect::{Application, Connect, Logo};
 pub use self::connector::{Connector, ConnectorHooks, Limits, Oauth, PROTOCOL_PARAMETERS, Pacing, Setting};
-pub use self::effective::{EffectiveSetting, effective};
+pub use self::effective::effective;
 pub use self::error::{ConfigError, Location, Problem};
+pub use self::list::EffectiveSetting;
 pub use self::load::environment;
 pub use self::oauth_client::{OauthApp, OauthClient, Registration};
-pub use self::private_key::{BadKey, rsa_key};
+pub use self::private_key::{BadKey, private_key_in, rsa_key};
 pub use self::sections::{Callbacks, Calls, Hooks, Jobs, KeptCalls, Triggers};
 pub use self::settings::{Config, LogFormat};
 pub use self::telemetry::Telemetry;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 
 use super::declare::Entry;
-use super::effective::List;
 use super::error::ConfigError;
 use super::kind::Shown;
+use super::list::List;
 use super::section::Section;
 use super::settings::Config;
 use super::{read, source};

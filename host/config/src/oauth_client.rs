@@ -7,8 +7,8 @@ use secrecy::SecretString;
 
 use super::client_secret;
 use super::declare::Entry;
-use super::effective::List;
 use super::kind::Shown;
+use super::list::List;
 use super::private_key::rsa_key;
 use super::section::Section;
 use super::value;

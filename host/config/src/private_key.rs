@@ -4,7 +4,8 @@
 use ring::signature::RsaKeyPair;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::zeroize::Zeroize;
+use secrecy::{ExposeSecret, SecretBox, SecretString};
 use thiserror::Error;
 
 /// A private key cannot be used.
@@ -17,13 +18,18 @@ pub struct BadKey;
 /// # Errors
 /// If it is another kind of key, too short or too long, or protected by a password.
 pub fn rsa_key(pem: &SecretString) -> Result<RsaKeyPair, BadKey> {
-    let der = PrivateKeyDer::from_pem_slice(pem.expose_secret().as_bytes()).map_err(|_| BadKey)?;
+    let der = private_key_in(pem).ok_or(BadKey)?;
     let key = match &der {
         PrivateKeyDer::Pkcs8(der) => RsaKeyPair::from_pkcs8(der.secret_pkcs8_der()),
         PrivateKeyDer::Pkcs1(der) => RsaKeyPair::from_der(der.secret_pkcs1_der()),
         _ => return Err(BadKey),
     };
     key.map_err(|_| BadKey)
+}
+
+/// The first private key in PEM, of any kind. `None` if there is none.
+pub fn private_key_in<S: AsRef<[u8]> + Zeroize + ?Sized>(pem: &SecretBox<S>) -> Option<PrivateKeyDer<'static>> {
+    PrivateKeyDer::from_pem_slice(pem.expose_secret().as_ref()).ok()
 }
 
 #[cfg(test)]

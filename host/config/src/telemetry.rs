@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hyper::header::{HeaderName, HeaderValue};
-use secrecy::ExposeSecret;
 use url::Url;
 
 use super::declare::{Entry, settings};
-use super::effective::List;
 use super::kind::{Shown, or_empty};
+use super::list::List;
 use super::section::Section;
 use super::value::{self, base_url, name, ratio, seconds};
+use egress::secret_header;
 
 settings! {
     /// Spans and metrics for an OpenTelemetry collector.
@@ -43,13 +43,10 @@ impl Entry<BTreeMap<String, HeaderValue>> for Headers {
             }
             let mut secret = None;
             headers.value(name, &mut secret, |given| value::secret().convert(given));
-            match secret.map(|secret| HeaderValue::try_from(secret.expose_secret())) {
+            match secret.map(|secret| secret_header(&secret)) {
                 None => {}
                 Some(Err(_)) => headers.problem(name, "has a character that headers cannot have".to_owned()),
-                Some(Ok(mut value)) => {
-                    value.set_sensitive(true);
-                    target.insert(name.to_owned(), value);
-                }
+                Some(Ok(value)) => drop(target.insert(name.to_owned(), value)),
             }
         });
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::declare::Entry;
-use super::effective::List;
+use super::list::List;
 use super::section::Section;
 use super::value;
 

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use minisign_verify::PublicKey;
 
 use super::declare::Entry;
-use super::effective::List;
+use super::list::List;
 use super::section::{Expected, Given, Section};
 use super::value;
 

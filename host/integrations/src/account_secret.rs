@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use secrecy::{ExposeSecret, SecretSlice};
+use secrecy::SecretSlice;
 
 use super::freshness::due_at;
 use super::key::Key;
@@ -11,7 +11,7 @@ use super::{IntegrationError, Integrations};
 use contract::{AuthScheme, Signature};
 use egress::{Credential, EgressError, is_too_short};
 use oauth::{AccountGrant, Tokens};
-use store::digest::sha256;
+use store::digest::sha256_of_secret;
 use store::{Account, AuthType, Details, GrantType, Integration, Sealed, Status};
 
 /// The SHA-256 of a secret, by which the secret is recognised.
@@ -19,7 +19,7 @@ pub(super) type SecretDigest = [u8; 32];
 
 /// The digest of a secret that is about to be sealed, or was unsealed.
 pub(super) fn digest_of(secret: &SecretSlice<u8>) -> SecretDigest {
-    sha256(secret.expose_secret())
+    sha256_of_secret(secret)
 }
 
 /// The secret of a connected account. The store keeps it sealed.
@@ -160,7 +160,7 @@ impl Integrations {
             },
             AuthScheme::ApiKey(key) => {
                 let usage = KeyUse::of(key, signature, &integration.details.account.address);
-                AccountSecret::ApiKey(Key::from_bytes(bytes.expose_secret())?, usage)
+                AccountSecret::ApiKey(Key::from_sealed(&bytes)?, usage)
             }
             AuthScheme::None => return Err(missing()),
         })

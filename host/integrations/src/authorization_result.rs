@@ -2,14 +2,13 @@
 
 use std::fmt::Display;
 
-use secrecy::{ExposeSecret, SecretString};
 use url::form_urlencoded::Serializer;
 use url::{Url, UrlQuery};
 
 use contract::Owner;
 use contract::words::sentence;
 use oauth::TokenError;
-use store::Authorization;
+use store::{Authorization, ShownOnce};
 
 /// The result of an authorization. Its codes never change, because applications read them.
 #[derive(Clone, Debug)]
@@ -24,7 +23,7 @@ pub enum AuthorizationResult {
         /// The integration's identifier.
         user_identifier: String,
         /// Confirms the grant, once.
-        completion: SecretString,
+        completion: ShownOnce,
     },
     /// The user has consented with another account than the one behind the identifier. Nothing is
     /// changed.
@@ -145,7 +144,7 @@ impl AuthorizationResult {
                 .append_pair("status", "pending")
                 .append_pair("connector", &authorization.holder.connector)
                 .append_pair("user_identifier", user_identifier)
-                .append_pair("completion", completion.expose_secret()),
+                .append_pair("completion", &completion.shown().to_string()),
             Self::OtherAccount { .. } => append_error(&mut query, "other_account", authorization),
             Self::Failed { code, .. } => append_error(&mut query, code, authorization),
         };
@@ -213,7 +212,8 @@ mod tests {
 
     #[test]
     fn the_callback_url_of_a_pending_grant_has_its_completion_and_the_debug_text_has_not() {
-        let pending = AuthorizationResult::Pending { user_identifier: "ann".to_owned(), completion: "c-1".into() };
+        let pending =
+            AuthorizationResult::Pending { user_identifier: "ann".to_owned(), completion: "c-1".to_owned().into() };
         let url = pending.location(&authorization("https://app.example/done")).unwrap();
         assert_eq!(url.query(), Some("status=pending&connector=calendar&user_identifier=ann&completion=c-1"));
         assert!(!format!("{pending:?}").contains("c-1"));

@@ -34,6 +34,10 @@ const IDLE: Duration = Duration::from_secs(10 * 60);
 /// Largest number of entries. The next call of a forgotten entry costs a read and a decryption.
 const CAPACITY: usize = 50_000;
 
+/// Longest name of an integration whose choice is kept, in bytes. A caller may send names of any
+/// length, and a choice that is not kept costs each call a read.
+const MAX_NAME_BYTES: usize = 1024;
+
 /// An integration, and its credential once an operation has needed it.
 pub(super) struct CachedIntegration {
     pub(super) integration: Integration,
@@ -189,6 +193,9 @@ impl Cache {
 
     fn entry(&self, holder: &Holder, named: Option<&str>) -> Arc<Entry> {
         let now = self.now();
+        if named.is_some_and(|named| named.len() > MAX_NAME_BYTES) {
+            return Entry::new(now);
+        }
         let asked = CacheKey { holder: holder.clone(), named: named.map(str::to_owned) };
         let mut entries = self.entries.lock();
         if let Some(entry) = entries.get(&asked) {
@@ -317,6 +324,16 @@ mod tests {
         let after = CachedIntegration::reread(resealed.clone(), Some(&before));
         assert_eq!(after.integration, resealed);
         assert!(after.credential.get().is_some());
+    }
+
+    #[test]
+    fn a_choice_with_a_name_that_fills_memory_is_not_kept() {
+        let cache = Cache::new();
+        let long = "u".repeat(MAX_NAME_BYTES);
+        cache.entry(&holder("c"), Some(&long));
+        assert_eq!(cache.entries.lock().len(), 1);
+        cache.entry(&holder("c"), Some(&format!("{long}u")));
+        assert_eq!(cache.entries.lock().len(), 1);
     }
 
     #[test]

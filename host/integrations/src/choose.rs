@@ -12,7 +12,7 @@ use super::freshness::Freshness;
 use super::live_credential::{not_refreshed, reauthorize, reauthorize_with_detail};
 use super::{AccessError, IntegrationError, Integrations, auth_type};
 use registry::{Connector, RefusedPart};
-use store::Holder;
+use store::{Holder, Integration};
 
 /// The integration that an operation runs on. Its credential may have expired.
 pub struct ChosenIntegration(pub(super) Arc<CachedIntegration>);
@@ -76,6 +76,17 @@ impl Integrations {
             }
             decided => decided,
         }
+    }
+
+    /// The error of calls on an account whose user has to authorize again, as the store has it now.
+    /// `None` if the account can be used, or if there is none.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn ended(&self, holder: &Holder, user_identifier: &str) -> Result<Option<AccessError>, IntegrationError> {
+        let found = self.store.integrations().get(holder, user_identifier).await?;
+        let is_ended = |found: &Integration| Freshness::at(&found.details, clock::now()) == Freshness::Ended;
+        Ok(found.filter(is_ended).map(|found| reauthorize(&found)))
     }
 
     async fn choice(

@@ -65,25 +65,35 @@ impl Integrations {
         }
         let Authorization { holder, user_identifier, replaces, confirms, labels, connect_link, .. } = authorization;
         let user_identifier = identifier_of_account(user_identifier.as_deref(), &account);
-        if !replaces
-            && let Some(previous) = self.store.integrations().get(holder, &user_identifier).await?
-            && are_different(&previous.details.account, &account)
-        {
-            let (connected, consented) = (display_name(&previous.details.account), display_name(&account));
-            return Ok(AuthorizationResult::OtherAccount { user_identifier, connected, consented });
-        }
+        let consented = display_name(&account);
+        let other_account = |user_identifier: String, connected: &Account| AuthorizationResult::OtherAccount {
+            user_identifier,
+            connected: display_name(connected),
+            consented,
+        };
         if *confirms {
-            let completion = self.store_grant(holder, &user_identifier, account, secret, labels.clone()).await?;
+            if !replaces
+                && let Some(previous) = self.store.integrations().get(holder, &user_identifier).await?
+                && are_different(&previous.details.account, &account)
+            {
+                return Ok(other_account(user_identifier, &previous.details.account));
+            }
+            let completion =
+                self.store_grant(holder, &user_identifier, account, secret, labels.clone(), *replaces).await?;
             return Ok(AuthorizationResult::Pending { user_identifier, completion });
         }
-        self.connect(holder, Some(&user_identifier), labels.clone(), account, secret).await?;
+        let connected =
+            self.connect_unless_other(holder, &user_identifier, labels.clone(), account, secret, *replaces).await?;
+        if let Err(previous) = connected {
+            return Ok(other_account(user_identifier, &previous));
+        }
         self.note_on_link(connect_link.as_deref(), holder, &user_identifier).await;
         Ok(AuthorizationResult::Connected { user_identifier })
     }
 }
 
 /// Returns `true` if both accounts are known and differ, or if they have different addresses.
-fn are_different(one: &Account, other: &Account) -> bool {
+pub(super) fn are_different(one: &Account, other: &Account) -> bool {
     if one.address != other.address {
         return true;
     }
@@ -94,7 +104,7 @@ fn are_different(one: &Account, other: &Account) -> bool {
 }
 
 /// The name by which people know an account.
-fn display_name(account: &Account) -> String {
+pub(super) fn display_name(account: &Account) -> String {
     let name = account.email.as_ref().or(account.name.as_ref()).or(account.id.as_ref()).cloned().unwrap_or_default();
     match account.address.values().map(String::as_str).collect::<Vec<_>>().join(", ") {
         address if address.is_empty() => name,

@@ -7,25 +7,34 @@
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use secrecy::{SecretSlice, SecretString};
+use secrecy::SecretSlice;
 use serde::{Deserialize, Serialize};
 
 use super::authorization::{random_secret, state_hash};
-use super::connect::NewConnection;
+use super::conclude::{are_different, display_name};
+use super::connect::{ATTEMPTS, NewConnection};
 use super::{AccountSecret, IntegrationError, Integrations};
 use oauth::{Tokens, TokensJson};
-use store::{Account, AccountAddress, FoundGrant, Holder, Integration, Labels, PendingGrant, Sealed};
+use store::{
+    Account, AccountAddress, FoundGrant, Holder, Integration, Labels, PendingGrant, Sealed, ShownOnce, StoreError,
+};
 
 /// Time that the caller has to confirm a grant.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
 
 /// Why a grant is not confirmed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotConfirmed {
     /// There is no such grant, or it was confirmed before, or it has expired.
     Unknown,
     /// The authorization was begun for another user of the tenant.
     OtherSubject,
+    /// Another account is connected under the name, and the authorization may not replace it. The
+    /// grant still waits.
+    OtherAccount {
+        /// The name of the connected account, for people.
+        connected: String,
+    },
 }
 
 /// The sealed form of a grant. The names never change, because databases contain them.
@@ -51,6 +60,14 @@ struct GrantJson<'a> {
     /// The tenant's OAuth client that issued the tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     client: Option<String>,
+    /// `true` if another account may be replaced. Grants of earlier releases do not say it, and
+    /// replaced any account.
+    #[serde(default = "replaces_any")]
+    replaces: bool,
+}
+
+fn replaces_any() -> bool {
+    true
 }
 
 /// A grant that is unsealed.
@@ -58,10 +75,13 @@ pub(super) struct OpenGrant {
     pub(super) account: Account,
     pub(super) secret: AccountSecret,
     pub(super) labels: Option<Labels>,
+    /// `true` if the account may replace another one.
+    pub(super) replaces: bool,
 }
 
 impl Integrations {
-    /// Stores a grant until the caller confirms it, and returns the completion for that.
+    /// Stores a grant until the caller confirms it, and returns the completion for that. Without
+    /// `replaces`, it is not confirmed while another account is connected under the name.
     ///
     /// # Errors
     /// If the grant cannot be sealed or the store fails.
@@ -72,21 +92,21 @@ impl Integrations {
         account: Account,
         secret: &AccountSecret,
         labels: Option<Labels>,
-    ) -> Result<SecretString, IntegrationError> {
+        replaces: bool,
+    ) -> Result<ShownOnce, IntegrationError> {
         let completion = random_secret()?;
         let grant = PendingGrant {
             hash: state_hash(&completion),
             holder: holder.clone(),
             user_identifier: user_identifier.to_owned(),
-            sealed: self.seal_grant(holder, user_identifier, account, secret, labels).await?,
+            sealed: self.seal_grant(holder, user_identifier, account, secret, labels, replaces).await?,
             expires_at: self.store.database().now().await? + LIFETIME,
         };
         self.store.pending_grants().save(grant).await?;
         Ok(completion.into())
     }
 
-    /// Connects the account of a pending grant. The inner error says why there is no such grant for
-    /// this holder.
+    /// Connects the account of a pending grant. The inner error says why it is not connected.
     ///
     /// # Errors
     /// If the grant cannot be unsealed or the store fails.
@@ -101,16 +121,31 @@ impl Integrations {
             FoundGrant::OfOtherSubject => return Ok(Err(NotConfirmed::OtherSubject)),
             FoundGrant::Unknown => return Ok(Err(NotConfirmed::Unknown)),
         };
-        let OpenGrant { account, secret, labels } = self.unseal_grant(&grant).await?;
-        let NewConnection { connected, event, replaced } =
-            self.new_connection(holder, user_identifier, labels, account, &secret).await?;
-        match self.store.pending_grants().confirm(grant, connected, event, replaced.clone()).await? {
-            None => Ok(Err(NotConfirmed::Unknown)),
-            Some(integration) => {
-                self.note_connected(replaced, &integration).await;
-                Ok(Ok(integration))
+        let OpenGrant { account, secret, labels, replaces } = self.unseal_grant(&grant).await?;
+        for _ in 0..ATTEMPTS {
+            let previous = self.store.integrations().get(holder, user_identifier).await?;
+            // Another account may have been connected since the user consented.
+            if let Some(previous) = previous.as_ref().filter(|_| !replaces)
+                && are_different(&previous.details.account, &account)
+            {
+                return Ok(Err(NotConfirmed::OtherAccount { connected: display_name(&previous.details.account) }));
+            }
+            let NewConnection { connected, event, replaced } = self
+                .new_connection(holder, user_identifier, labels.clone(), account.clone(), &secret, previous.as_ref())
+                .await?;
+            let stored = self.store.pending_grants();
+            match stored.confirm(grant.clone(), connected, event, replaced.clone()).await {
+                // Another account was connected since, or the tokens were refreshed.
+                Err(StoreError::IntegrationChanged) => {}
+                Ok(None) => return Ok(Err(NotConfirmed::Unknown)),
+                Ok(Some(integration)) => {
+                    self.note_connected(replaced, &integration).await;
+                    return Ok(Ok(integration));
+                }
+                Err(error) => return Err(error.into()),
             }
         }
+        Err(IntegrationError::KeptChanging)
     }
 
     /// Seals account and tokens of a grant.
@@ -121,8 +156,9 @@ impl Integrations {
         account: Account,
         secret: &AccountSecret,
         labels: Option<Labels>,
+        replaces: bool,
     ) -> Result<Sealed, IntegrationError> {
-        let json = serde_json::to_vec(&to_json(account, secret, labels)?).map_err(|error| damaged(&error))?;
+        let json = serde_json::to_vec(&to_json(account, secret, labels, replaces)?).map_err(|error| damaged(&error))?;
         Ok(self.vault.seal(&holder.grant_context(user_identifier), &SecretSlice::from(json)).await?)
     }
 
@@ -138,6 +174,7 @@ fn to_json(
     account: Account,
     secret: &AccountSecret,
     labels: Option<Labels>,
+    replaces: bool,
 ) -> Result<GrantJson<'_>, IntegrationError> {
     let AccountSecret::OAuth2 { tokens, scopes, since, client } = secret else {
         return Err(IntegrationError::Secret("only OAuth 2 grants can wait for a confirmation".to_owned()));
@@ -154,6 +191,7 @@ fn to_json(
         expires_in_s: tokens.expires_in.map(|lifetime| lifetime.as_secs()),
         labels,
         client: client.clone(),
+        replaces,
     })
 }
 
@@ -168,7 +206,7 @@ fn open(json: GrantJson<'_>) -> Result<OpenGrant, IntegrationError> {
         Account { id: json.account_id, email: json.account_email, name: json.account_name, address: json.address };
     let since = UNIX_EPOCH + Duration::from_secs(json.since_s);
     let secret = AccountSecret::OAuth2 { tokens, scopes: json.requested_scopes, since, client: json.client };
-    Ok(OpenGrant { account, secret, labels: json.labels })
+    Ok(OpenGrant { account, secret, labels: json.labels, replaces: json.replaces })
 }
 
 /// The message names no part of the grant.
@@ -200,10 +238,10 @@ mod tests {
         let scopes = vec!["read".to_owned(), "write".to_owned()];
         let secret = AccountSecret::OAuth2 { tokens, scopes: scopes.clone(), since, client: Some("oac_1".to_owned()) };
         let labels = Some(Labels::from([("team".to_owned(), "blue".to_owned())]));
-        let json = to_json(account.clone(), &secret, labels.clone()).unwrap();
+        let json = to_json(account.clone(), &secret, labels.clone(), false).unwrap();
         let json = serde_json::from_str(&serde_json::to_string(&json).unwrap()).unwrap();
-        let OpenGrant { account: read_account, secret: read, labels: read_labels } = open(json).unwrap();
-        assert_eq!((read_account, read_labels), (account.clone(), labels));
+        let OpenGrant { account: read_account, secret: read, labels: read_labels, replaces } = open(json).unwrap();
+        assert_eq!((read_account, read_labels, replaces), (account.clone(), labels, false));
         let details = |secret: &AccountSecret| secret.details(account.clone(), None);
         assert_eq!(details(&read), details(&secret));
         let digest = |secret: &AccountSecret| digest_of(&secret.to_bytes().unwrap());

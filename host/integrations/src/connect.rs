@@ -2,12 +2,18 @@
 
 use std::sync::Arc;
 
+use super::conclude::are_different;
 use super::events::Change;
+use super::schema::MAX_IDENTIFIER_CHARACTERS;
 use super::{AccountSecret, ConnectRequest, IntegrationError, Integrations};
-use store::{Account, Connected, Holder, Integration, Labels, NewDelivery, PendingGrant};
+use store::{Account, Connected, Holder, Integration, Labels, NewDelivery, Overwrites, PendingGrant, StoreError};
 
 /// The identifier of an integration if neither the caller nor the service names the account.
 const UNNAMED: &str = "default";
+
+/// Attempts to store an account. One is enough, unless other tasks write the integration at the
+/// same time. Of those that write at once, one succeeds with each attempt.
+pub(super) const ATTEMPTS: usize = 64;
 
 /// The parts of the transaction that stores an account.
 pub(super) struct NewConnection {
@@ -68,15 +74,51 @@ impl Integrations {
         secret: &AccountSecret,
     ) -> Result<Integration, IntegrationError> {
         let user_identifier = identifier_of_account(user_identifier, &account);
-        let NewConnection { connected, event, replaced } =
-            self.new_connection(holder, &user_identifier, labels, account, secret).await?;
-        let stored = self.store.integrations();
-        let integration = stored.connect_labelled(holder, &user_identifier, connected, event, replaced.clone()).await?;
-        self.note_connected(replaced, &integration).await;
-        Ok(integration)
+        let connected = self.connect_unless_other(holder, &user_identifier, labels, account, secret, true).await?;
+        // Any account is replaced.
+        connected.map_err(|_| IntegrationError::KeptChanging)
     }
 
-    /// Prepares the transaction that stores an account.
+    /// As [`Integrations::connect`]. Without `replaces`, the inner error is another account that is
+    /// connected under this name. Nothing is stored then.
+    ///
+    /// # Errors
+    /// The outer error is as that of [`Integrations::connect`].
+    pub(super) async fn connect_unless_other(
+        self: &Arc<Self>,
+        holder: &Holder,
+        user_identifier: &str,
+        labels: Option<Labels>,
+        account: Account,
+        secret: &AccountSecret,
+        replaces: bool,
+    ) -> Result<Result<Integration, Account>, IntegrationError> {
+        for _ in 0..ATTEMPTS {
+            let previous = self.store.integrations().get(holder, user_identifier).await?;
+            if let Some(previous) = previous.as_ref().filter(|_| !replaces)
+                && are_different(&previous.details.account, &account)
+            {
+                return Ok(Err(previous.details.account.clone()));
+            }
+            let NewConnection { connected, event, replaced } = self
+                .new_connection(holder, user_identifier, labels.clone(), account.clone(), secret, previous.as_ref())
+                .await?;
+            let stored = self.store.integrations();
+            match stored.connect_labelled(holder, user_identifier, connected, event, replaced.clone()).await {
+                // Another account was connected since, or the tokens were refreshed.
+                Err(StoreError::IntegrationChanged) => {}
+                stored => {
+                    let integration = stored?;
+                    self.note_connected(replaced, &integration).await;
+                    return Ok(Ok(integration));
+                }
+            }
+        }
+        Err(IntegrationError::KeptChanging)
+    }
+
+    /// Prepares the transaction that stores an account in the place of `previous`, and of no other
+    /// integration.
     ///
     /// # Errors
     /// If the secret cannot be sealed or the store fails.
@@ -87,12 +129,13 @@ impl Integrations {
         labels: Option<Labels>,
         account: Account,
         secret: &AccountSecret,
+        previous: Option<&Integration>,
     ) -> Result<NewConnection, IntegrationError> {
         let connected = self.sealed_account(holder, user_identifier, labels, account, secret).await?;
-        let previous = self.store.integrations().get(holder, user_identifier).await?;
+        let connected = Connected { overwrites: Overwrites::read(previous), ..connected };
         let event = self.event_deliveries(holder, user_identifier, Change::Connected).await?;
         let replaced = match previous {
-            Some(previous) => self.replaced_grant(&previous, secret).await,
+            Some(previous) => self.replaced_grant(previous, secret).await,
             None => None,
         };
         Ok(NewConnection { connected, event, replaced })
@@ -120,6 +163,7 @@ impl Integrations {
             labels,
             oauth_client: secret.client_of_tenant().map(str::to_owned),
             grant_type: secret.grant_type(),
+            overwrites: Overwrites::Any,
         })
     }
 
@@ -140,6 +184,15 @@ impl Integrations {
             "account connected"
         );
     }
+}
+
+/// Returns `true` if a text can be the identifier of an integration: a path and a header can carry
+/// it, and the database can look for it.
+pub fn is_identifier(text: &str) -> bool {
+    (1..=MAX_IDENTIFIER_CHARACTERS).contains(&text.chars().count())
+        && text.trim() == text
+        && !text.contains(char::is_control)
+        && !matches!(text, "." | "..")
 }
 
 /// The identifier of an integration: the one that the caller chose, else the account's email

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::schema::{IDENTIFIER_PATTERN, MAX_IDENTIFIER_CHARACTERS};
+
 /// Longest accepted text: longer than any key in use, and short enough for a header.
 pub(super) const MAX_CHARACTERS: usize = 4096;
 
@@ -63,6 +65,14 @@ impl CredentialsForm {
     }
 }
 
+/// The JSON Schema of a text that names the account, so that it has the form of an identifier.
+pub(super) fn name(description: &str) -> Value {
+    json!({
+        "type": "string", "minLength": 1, "maxLength": MAX_IDENTIFIER_CHARACTERS, "pattern": IDENTIFIER_PATTERN,
+        "description": description,
+    })
+}
+
 /// The JSON Schema of a text that is no secret.
 pub(super) fn text(description: &str) -> Value {
     json!({"type": "string", "minLength": 1, "maxLength": MAX_CHARACTERS, "description": description})
@@ -90,4 +100,9 @@ pub(super) fn scopes() -> Value {
         "type": "array", "maxItems": 256, "items": {"type": "string", "minLength": 1, "maxLength": MAX_CHARACTERS},
         "description": "The scopes to request, in place of the connector's.",
     })
+}
+
+/// The description of credentials of a kind.
+pub(super) fn kept_sealed(about: &str) -> String {
+    format!("{about} The gateway stores it sealed, gets access tokens with it, and never shows it again.")
 }

@@ -6,6 +6,9 @@ use config::Config;
 use egress::is_loopback;
 use webhooks::caller_url;
 
+/// Longest URL that browsers and providers accept.
+pub(super) const MAX_URL_CHARACTERS: usize = 2048;
+
 /// A URL that users may be sent to at the end of an authorization.
 #[derive(Clone, Debug)]
 pub struct Destination(Url);

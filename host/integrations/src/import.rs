@@ -17,7 +17,7 @@ use contract::{AuthAdditions, AuthScheme, Signature};
 use oauth::{AccountGrant, Tokens};
 use registry::RefusedPart;
 use store::digest::sha256_hex;
-use store::{Account, Holder, Imported, Labels, NewImport};
+use store::{Account, Holder, Imported, Labels, NewImport, StoreError};
 
 /// An account to import.
 pub struct Import {
@@ -90,14 +90,7 @@ impl Integrations {
                 Err(error) => results.push(Some(Err(error))),
             }
         }
-        let imported = match self.store.integrations().import(sealed, replaces).await {
-            Ok(imported) => imported.into_iter().map(Ok).collect(),
-            Err(error) => {
-                tracing::warn!(%error, "accounts are not imported");
-                vec![Err("The database does not respond. Send the line again.".to_owned()); imports.len()]
-            }
-        };
-        let mut imported = imported.into_iter();
+        let mut imported = self.import_sealed(sealed, replaces).await.into_iter();
         let results: Vec<ImportResult> = results
             .into_iter()
             .map(|refused| {
@@ -108,6 +101,33 @@ impl Integrations {
             if matches!(result, Ok(Imported::Created(_) | Imported::Replaced(_))) {
                 self.cache.changed(&import.holder, &import.user_identifier).await;
             }
+        }
+        results
+    }
+
+    /// Stores accounts in one transaction. If the database refuses it because of one account, each is
+    /// stored by itself, so that the others are imported.
+    async fn import_sealed(&self, sealed: Vec<NewImport>, replaces: bool) -> Vec<ImportResult> {
+        let count = sealed.len();
+        let error = match self.store.integrations().import(sealed.clone(), replaces).await {
+            Ok(imported) => return imported.into_iter().map(Ok).collect(),
+            Err(error) => error,
+        };
+        if error.is_failure() {
+            tracing::warn!(%error, "accounts are not imported");
+            return vec![Err("The database does not respond. Send the line again.".to_owned()); count];
+        }
+        let mut results = Vec::with_capacity(count);
+        for import in sealed {
+            let imported = self.store.integrations().import(vec![import], replaces).await;
+            results.push(match imported.map(|mut imported| imported.pop()) {
+                Ok(Some(imported)) => Ok(imported),
+                Ok(None) => Err("Send the line again.".to_owned()),
+                Err(error) => {
+                    tracing::warn!(%error, "an account is not imported");
+                    Err(refused_by_database(&error))
+                }
+            });
         }
         results
     }
@@ -159,6 +179,18 @@ impl Integrations {
         let hash = compute::run(bytes, || hash_of(import)).await;
         Ok(NewImport { holder: holder.clone(), user_identifier: user_identifier.clone(), connected, hash })
     }
+}
+
+/// Why the database does not take one account.
+fn refused_by_database(error: &StoreError) -> String {
+    let refused = match error {
+        StoreError::ZeroByte => "A text of the line has a zero byte (U+0000), which the database cannot store.",
+        error if error.is_failure() => "The database does not respond. Send the line again.",
+        // The data key was retired after the credentials were sealed.
+        StoreError::DataKeyInUse => "The gateway cannot seal the credentials now. Send the line again.",
+        _ => "The database does not take the account; the gateway's log says why.",
+    };
+    refused.to_owned()
 }
 
 fn secret_of(import: &Import, auth: &AuthScheme, signature: Option<&Signature>) -> Result<AccountSecret, String> {
@@ -289,6 +321,7 @@ fn hash_of(import: &Import) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::{account, account_secret, holder, site};
 
     fn import(api_key: &str, password: Option<&str>, user_identifier: &str) -> Import {
         Import {
@@ -303,6 +336,26 @@ mod tests {
             account: Account::default(),
             labels: None,
         }
+    }
+
+    #[tokio::test]
+    async fn an_account_that_the_database_refuses_does_not_keep_the_others_out() {
+        let site = site().await;
+        let integrations = &site.integrations;
+        let mut sealed = Vec::new();
+        for name in ["first", "refused", "last"] {
+            let (holder, secret) = (holder("ann"), account_secret(Duration::from_secs(60)));
+            let connected = integrations.sealed_account(&holder, name, None, account("a@example.com"), &secret).await;
+            let connected = connected.unwrap();
+            sealed.push(NewImport { holder, user_identifier: name.to_owned(), connected, hash: name.to_owned() });
+        }
+        // As if its data key had been deleted.
+        sealed[1].connected.details.secret.as_mut().unwrap().key_id = "gone".to_owned();
+        let results = integrations.import_sealed(sealed, false).await;
+        assert!(matches!(&results[..], [Ok(Imported::Created(_)), Err(_), Ok(Imported::Created(_))]), "{results:?}");
+        assert!(integrations.find(&holder("ann"), "last").await.unwrap().is_some());
+        assert!(integrations.find(&holder("ann"), "refused").await.unwrap().is_none());
+        assert!(refused_by_database(&StoreError::ZeroByte).contains("zero byte"));
     }
 
     #[test]

@@ -52,8 +52,7 @@ struct KeyJson<'a> {
 }
 
 impl Key {
-    /// Reads `credentials` that [`KeyForm::form`](super::KeyForm::form) accepts, or bytes that
-    /// [`Key::to_bytes`] wrote.
+    /// Reads `credentials` that [`KeyForm::form`](super::KeyForm::form) accepts.
     ///
     /// # Errors
     /// If the bytes have another form.
@@ -71,6 +70,14 @@ impl Key {
             Some(_) => Self::signing(&members),
         };
         key.ok_or(NoKey)
+    }
+
+    /// Reads what [`Key::to_bytes`] wrote, and the vault has unsealed.
+    ///
+    /// # Errors
+    /// If the bytes have another form.
+    pub(super) fn from_sealed(unsealed: &SecretSlice<u8>) -> Result<Self, NoKey> {
+        Self::from_bytes(unsealed.expose_secret())
     }
 
     /// Reads a key that an author gives in one line, as [`KeyForm::members_of`] takes it apart.

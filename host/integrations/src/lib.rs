@@ -139,6 +139,7 @@ pub use self::authorization::random_secret;
 pub use self::authorization_result::{AuthorizationResult, Failure};
 pub use self::choose::ChosenIntegration;
 pub use self::confirm::NotConfirmed;
+pub use self::connect::is_identifier;
 pub use self::credentials_form::{CredentialField, CredentialsForm, FieldKind};
 pub use self::destination::Destination;
 pub use self::error::{AccessError, BeginError, IntegrationError};

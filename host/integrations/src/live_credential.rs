@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use super::cache::{CachedIntegration, UnsealedCredential};
 use super::choose::ChosenIntegration;
+use super::conclude::are_different;
 use super::events::Change;
 use super::freshness::{Freshness, delay_until};
 use super::reason::Reason;
@@ -142,9 +143,9 @@ impl Integrations {
         self.cache.changed(&known.holder, &known.user_identifier).await;
         let integration = self.store.integrations().by_id(&known.id).await?;
         let integration = integration.ok_or_else(|| gone(known))?;
-        // The user has connected another account in the meantime. Its credential must not go to the
-        // address of the previous one.
-        if integration.details.account.address != known.details.account.address {
+        // The user has connected another account in the meantime. A call that has begun as the previous
+        // one must not continue as the other, and its credential must not go to the previous address.
+        if are_different(&known.details.account, &integration.details.account) {
             return Err(IntegrationError::KeptChanging.into());
         }
         if integration.details.status == Status::Active { Ok(integration) } else { Err(reauthorize(&integration)) }
@@ -309,4 +310,27 @@ pub(super) fn not_refreshed(integration: &Integration, retry_after: Duration) ->
 /// The error of a call whose integration was removed in the middle of the call.
 fn gone(known: &Integration) -> AccessError {
     AccessError::Required { named: Some(known.user_identifier.clone()), candidates: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{account, account_secret, holder, site};
+    use store::Account;
+
+    #[tokio::test]
+    async fn a_call_does_not_continue_as_another_account() {
+        let site = site().await;
+        let secret = account_secret(Duration::from_secs(3600));
+        let connect = async |id: &str| {
+            let account = Account { id: Some(id.to_owned()), ..account("a@example.com") };
+            site.integrations.connect(&holder("ann"), Some("work"), None, account, &secret).await.unwrap()
+        };
+        let known = connect("1").await;
+        let again = connect("1").await;
+        assert_eq!(site.integrations.reread(&known).await.unwrap().version, again.version);
+        connect("2").await;
+        let error = site.integrations.reread(&known).await.unwrap_err();
+        assert!(matches!(error, AccessError::Failed(IntegrationError::KeptChanging)), "{error}");
+    }
 }

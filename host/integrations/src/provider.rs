@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use thiserror::Error;
 use url::Url;
 
-use super::ways::authorization_code::redirect_uri;
-use super::{IntegrationError, Integrations, Way};
+use super::{IntegrationError, Integrations};
 use config::{Config, OauthClient};
 use contract::{AuthAdditions, AuthScheme, Oauth2};
 use egress::Egress;
@@ -181,26 +180,6 @@ impl Integrations {
         NotConfigured { redirect_uri: Some(redirect_uri(&self.config, &error.connector)), ..error }
     }
 
-    /// The settings that the operator must make before a user of the tenant can connect an account.
-    /// `None` if users can connect one.
-    ///
-    /// # Errors
-    /// If the store or the vault fails.
-    pub async fn missing_setup(
-        &self,
-        tenant: &str,
-        connector: &Connector,
-    ) -> Result<Option<NotConfigured>, IntegrationError> {
-        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Ok(None) };
-        // An account that brings its own credentials needs no client of the gateway.
-        if Way::of(connector, &self.config).iter().any(|way| matches!(way, Way::Credentials(_))) {
-            return Ok(None);
-        }
-        let client = self.client_for_new(tenant, connector, scheme).await?;
-        let address = connector.example_address(&AccountAddress::new());
-        Ok(self.configured_provider(connector, scheme, client, &address).err())
-    }
-
     /// The client of a tenant for new authorizations. `None` for the configuration's.
     ///
     /// # Errors
@@ -255,6 +234,12 @@ fn permitted_scheme(scheme: &Oauth2, is_shipped: bool) -> Cow<'_, Oauth2> {
     if is_shipped { Cow::Borrowed(scheme) } else { Cow::Owned(Oauth2 { provider: String::new(), ..scheme.clone() }) }
 }
 
+/// The URL that a provider sends users back to. The operator registers exactly this text with the
+/// provider.
+pub(super) fn redirect_uri(config: &Config, connector: &str) -> String {
+    format!("{}/connectors/{connector}/success-authorize-callback", config.public_url.as_str().trim_end_matches('/'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -292,5 +277,12 @@ mod tests {
     fn a_registration_under_the_connectors_identifier_is_for_any_connector() {
         assert!(missing("calendar", true).is_empty());
         assert!(missing("calendar", false).is_empty());
+    }
+
+    #[test]
+    fn the_redirect_uri_is_below_the_public_url() {
+        let config = Config { public_url: Url::parse("https://gateway.example/base/").unwrap(), ..Config::default() };
+        let expected = "https://gateway.example/base/connectors/calendar/success-authorize-callback";
+        assert_eq!(redirect_uri(&config, "calendar"), expected);
     }
 }

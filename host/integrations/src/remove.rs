@@ -26,9 +26,18 @@ impl Integrations {
         holder: &Holder,
         user_identifier: &str,
     ) -> Result<Option<bool>, IntegrationError> {
-        let Some(Integration { id, .. }) = self.store.integrations().get(holder, user_identifier).await? else {
-            return Ok(None);
-        };
+        match self.store.integrations().get(holder, user_identifier).await? {
+            Some(Integration { id, .. }) => self.remove_by_id(id).await,
+            None => Ok(None),
+        }
+    }
+
+    /// As [`Integrations::remove`], for the integration with this id. If its user has deleted it
+    /// and connected another one under its name, the other one stays.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn remove_by_id(self: &Arc<Self>, id: String) -> Result<Option<bool>, IntegrationError> {
         let this = Arc::clone(self);
         let task = self.spawn(async move { this.revoke_and_delete(&id).await });
         // The task ends early only if the process does.

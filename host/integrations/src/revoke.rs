@@ -6,9 +6,10 @@
 //! revoked in the background, and deleted from the store once the provider has revoked it. So a
 //! provider that fails delays no user, and the revocation is tried again, also by another process.
 //!
-//! A replaced grant is revoked only if this ends no other access (`revokes-replaced-grants` in the
-//! manifest, or the same key of the operator). Some providers have one grant for each user and
-//! client. They would also end the new grant.
+//! A grant is revoked only if this ends no other access (`revokes-replaced-grants` in the manifest,
+//! or the same key of the operator). Some providers have one grant for each user and client. They
+//! would also end the new grant, or the access that the user has given before. The tokens of a
+//! grant that is not revoked are only deleted.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -168,17 +169,23 @@ impl Integrations {
         }
     }
 
-    /// Revokes a stored grant, and then deletes it from the store.
+    /// Revokes a stored grant, if this ends no other access, and then deletes it from the store.
     async fn revoke_and_forget(&self, grant: &PendingGrant) -> Result<(), NotRevoked> {
         let revoked = async {
-            self.revoke_grant(grant).await?;
+            let is_revoked = self.revoke_grant(grant).await?;
             self.store.pending_grants().delete(&grant.hash).await.map_err(IntegrationError::from)?;
-            Ok::<_, NotRevoked>(())
+            Ok::<_, NotRevoked>(is_revoked)
         };
         let revoked = revoked.await;
         let PendingGrant { holder: Holder { tenant, connector, .. }, user_identifier, .. } = grant;
         match &revoked {
-            Ok(()) => tracing::info!(tenant, connector, user_identifier, "a grant that is not used was revoked"),
+            Ok(true) => tracing::info!(tenant, connector, user_identifier, "a grant that is not used was revoked"),
+            Ok(false) => tracing::info!(
+                tenant,
+                connector,
+                user_identifier,
+                "a grant that is not used was deleted; to revoke it could end an access that is used"
+            ),
             Err(error) => tracing::warn!(
                 tenant,
                 connector,
@@ -187,32 +194,51 @@ impl Integrations {
                 "a grant that is not used is not revoked yet; the gateway tries again for a day"
             ),
         }
-        revoked
+        revoked.map(drop)
     }
 
-    /// Revokes a stored grant. Some providers give the same token to all grants of a user. A token
-    /// that is still in use is not revoked.
-    async fn revoke_grant(&self, grant: &PendingGrant) -> Result<(), NotRevoked> {
+    /// Revokes a stored grant. Returns `false` if it is not revoked, because this could end an access
+    /// that is used: some providers have one grant for each user and client, or give the same token to
+    /// all grants of a user.
+    async fn revoke_grant(&self, grant: &PendingGrant) -> Result<bool, NotRevoked> {
         let OpenGrant { account, secret, .. } = self.unseal_grant(grant).await?;
-        let AccountSecret::OAuth2 { mut tokens, since, client, .. } = secret else { return Ok(()) };
+        let AccountSecret::OAuth2 { mut tokens, since, client, .. } = secret else { return Ok(false) };
         let Issuer { provider, .. } = self.issuer(&grant.holder.connector, client.as_deref(), &account.address).await?;
         let current = self.current_tokens(&grant.holder, &grant.user_identifier).await?;
-        if current.is_some_and(|current| current.share_one_with(&tokens)) {
-            return Ok(());
+        if !provider.revokes_replaced_grants() || current.is_some_and(|current| current.share_one_with(&tokens)) {
+            return Ok(false);
         }
         let has_expired = tokens.expires_in.is_some_and(|lifetime| since + lifetime <= clock::now());
         if has_expired
             && provider.revokes_by_access_token()
             && let Some(refresh_token) = &tokens.refresh_token
         {
+            let since = clock::now();
             tokens = match provider.refresh(refresh_token).await {
                 Ok(tokens) => tokens,
-                Err(TokenError::Refused { .. }) => return Ok(()),
+                Err(TokenError::Refused { .. }) => return Ok(true),
                 Err(error) => return Err(error.into()),
             };
+            let secret = AccountSecret::OAuth2 { tokens: tokens.clone(), scopes: Vec::new(), since, client };
+            // The provider may not accept the previous refresh token again, if the revocation fails and
+            // is repeated.
+            if let Err(error) = self.keep_for_revocation(grant, account, &secret).await {
+                error.log("the tokens of a grant that is to be revoked cannot be stored");
+            }
         }
         provider.revoke(&tokens).await?;
-        Ok(())
+        Ok(true)
+    }
+
+    /// Stores other tokens of a grant that is to be revoked.
+    async fn keep_for_revocation(
+        &self,
+        grant: &PendingGrant,
+        account: Account,
+        secret: &AccountSecret,
+    ) -> Result<(), IntegrationError> {
+        let sealed = self.seal_grant(&grant.holder, &grant.user_identifier, account, secret, None, false).await?;
+        Ok(self.store.pending_grants().reseal(&grant.hash, sealed).await?)
     }
 
     /// The auth scheme of an integration's connector, if replaced grants are revoked.
@@ -234,7 +260,7 @@ impl Integrations {
             hash: state_hash(&random_secret()?),
             holder: holder.clone(),
             user_identifier: user_identifier.to_owned(),
-            sealed: self.seal_grant(holder, user_identifier, account, secret, None).await?,
+            sealed: self.seal_grant(holder, user_identifier, account, secret, None, false).await?,
             expires_at: self.store.database().now().await? + BETWEEN_ROUNDS,
         })
     }

@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::destination::MAX_URL_CHARACTERS;
+use super::provider::redirect_uri;
 use super::record::AuthTypeName;
-use super::ways::authorization_code::redirect_uri;
 use super::ways::{Member, Way};
 use config::Config;
 use contract::{AddressPart, AuthScheme, Oauth2};
@@ -14,7 +15,11 @@ use contract_rules::account_address::{authority, is_in_host};
 use registry::Connector;
 
 /// Longest identifier: longer than any email address, and short enough for a path and a header.
-const MAX_IDENTIFIER_CHARACTERS: usize = 256;
+pub(super) const MAX_IDENTIFIER_CHARACTERS: usize = 256;
+
+/// The form of identifiers. A header cannot carry control characters, and it loses blanks at both
+/// ends.
+pub(super) const IDENTIFIER_PATTERN: &str = r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$";
 
 /// The most labels of one integration.
 const MAX_LABELS: u32 = 16;
@@ -24,9 +29,6 @@ const LABEL_NAME: &str = "^[A-Za-z0-9_.-]{1,64}$";
 
 /// Longest text of a label.
 const MAX_LABEL_CHARACTERS: u32 = 256;
-
-/// Longest URL that browsers and providers accept.
-pub(super) const MAX_URL_CHARACTERS: usize = 2048;
 
 /// The JSON Schema of the body of `POST …/integrations` for one of a connector's ways. For `None`,
 /// the body must name one of them.
@@ -46,8 +48,7 @@ fn schema_of_way(way: Way<'_>, connector: &Connector) -> Value {
         "auth_type": {"type": "string", "enum": [way.name()]},
         "user_identifier": {
             "type": ["string", "null"], "minLength": 1, "maxLength": MAX_IDENTIFIER_CHARACTERS,
-            // A header cannot carry control characters, and it loses blanks at both ends.
-            "pattern": r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$",
+            "pattern": IDENTIFIER_PATTERN,
             // Clients take these out of paths.
             "not": {"enum": [".", ".."]},
             "description": "The name of the account. Without it, the email address or id at the service is used.",

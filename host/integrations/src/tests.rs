@@ -14,7 +14,10 @@ use super::*;
 use egress::{Egress, Settings};
 use oauth::Tokens;
 use sandbox::Sandbox;
-use store::{Account, AuthType, Authorization, Details, Holder, Integration, IntegrationFilter, Status};
+use store::{
+    Account, AuthType, Authorization, DatabaseTime, Details, DeviceProgress, Holder, Integration, IntegrationFilter,
+    Status,
+};
 
 pub(super) struct Site {
     pub(super) integrations: Arc<Integrations>,
@@ -129,6 +132,22 @@ async fn a_holder_sees_selects_and_removes_its_own_integrations_only() {
 }
 
 #[tokio::test]
+async fn a_removal_by_id_leaves_the_next_integration_of_the_same_name() {
+    let site = site().await;
+    let integrations = &site.integrations;
+    let secret = account_secret(Duration::from_secs(3600));
+    let connect = async || {
+        integrations.connect(&holder("ann"), Some("mail"), None, account("a@example.com"), &secret).await.unwrap().id
+    };
+    let first = connect().await;
+    assert_eq!(integrations.remove_by_id(first.clone()).await.unwrap(), Some(false));
+    let second = connect().await;
+    assert_ne!(first, second);
+    assert_eq!(integrations.remove_by_id(first).await.unwrap(), None);
+    assert_eq!(integrations.find(&holder("ann"), "mail").await.unwrap().unwrap().id, second);
+}
+
+#[tokio::test]
 async fn a_record_contains_no_token() {
     let site = site().await;
     let secret = account_secret(Duration::from_secs(3600));
@@ -167,10 +186,9 @@ async fn a_hundred_callers_that_need_the_same_refresh_share_one() {
     assert_eq!(later.version, after.version);
 }
 
-#[tokio::test]
-async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
-    let site = site().await;
-    let authorization = |state: &str, expires_at| Authorization {
+/// An authorization of ann.
+fn authorization(state: &str, expires_at: DatabaseTime) -> Authorization {
+    Authorization {
         hash: authorization::state_hash(state),
         holder: holder("ann"),
         user_identifier: None,
@@ -185,7 +203,79 @@ async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
         key_id: None,
         oauth_client: None,
         expires_at,
+    }
+}
+
+#[tokio::test]
+async fn of_two_accounts_that_are_consented_with_at_once_one_gets_the_name() {
+    let site = site().await;
+    let integrations = &site.integrations;
+    let secret = account_secret(Duration::from_secs(3600));
+    let expires_at = integrations.store.database().now().await.unwrap() + Duration::from_secs(600);
+    for number in 0..20 {
+        let consent = async |id: &str| {
+            let name = Some(format!("work{number}"));
+            let begun = Authorization { user_identifier: name, ..authorization(&format!("{number}{id}"), expires_at) };
+            integrations.store.authorizations().save(begun.clone(), None).await.unwrap();
+            let account = Account { id: Some(id.to_owned()), ..account("") };
+            integrations.conclude(&begun, account, &secret).await.unwrap()
+        };
+        let (one, other) = tokio::join!(consent("a"), consent("b"));
+        let results = [one, other];
+        let connected = results.iter().filter(|result| matches!(result, AuthorizationResult::Connected { .. }));
+        let refused = results.iter().filter(|result| matches!(result, AuthorizationResult::OtherAccount { .. }));
+        assert_eq!((connected.count(), refused.count()), (1, 1), "{results:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_grant_is_not_confirmed_if_another_account_has_taken_the_name_since() {
+    let site = site().await;
+    let integrations = &site.integrations;
+    let secret = account_secret(Duration::from_secs(3600));
+    let expires_at = integrations.store.database().now().await.unwrap() + Duration::from_secs(600);
+    let consent = async |person: &str, state: &str, replaces: bool| {
+        let begun = Authorization {
+            user_identifier: Some("work".to_owned()),
+            confirms: true,
+            replaces,
+            ..authorization(state, expires_at)
+        };
+        integrations.store.authorizations().save(begun.clone(), None).await.unwrap();
+        let account = Account { id: Some(person.to_owned()), ..account(person) };
+        match integrations.conclude(&begun, account, &secret).await.unwrap() {
+            AuthorizationResult::Pending { completion, .. } => completion.shown().to_string(),
+            other => panic!("{other:?}"),
+        }
     };
+    let confirm = async |completion: &str| {
+        let confirmed = integrations.confirm(&holder("ann"), "work", completion).await.unwrap();
+        confirmed.map(|integration| integration.details.account.id.unwrap())
+    };
+    let of_ada = consent("ada", "1", false).await;
+    let of_bob = consent("bob", "2", false).await;
+    let instead = consent("bob", "3", true).await;
+    assert_eq!(confirm(&of_ada).await, Ok("ada".to_owned()));
+    assert_eq!(confirm(&of_bob).await, Err(NotConfirmed::OtherAccount { connected: "ada".to_owned() }));
+    assert_eq!(confirm(&instead).await, Ok("bob".to_owned()));
+    assert_eq!(confirm(&of_bob).await, Ok("bob".to_owned()), "the grant still waits");
+}
+
+#[tokio::test]
+async fn a_gateway_without_the_connector_leaves_a_device_code_to_the_others() {
+    let site = site().await;
+    let integrations = &site.integrations;
+    let expires_at = integrations.store.database().now().await.unwrap() + Duration::from_secs(600);
+    let begun = authorization("code", expires_at);
+    integrations.store.authorizations().save(begun.clone(), Some(Duration::ZERO)).await.unwrap();
+    assert!(matches!(integrations.ask_about_device(&begun.hash).await, DeviceStep::Wait));
+    let progress = integrations.device_progress(&holder("ann"), "code").await.unwrap();
+    assert_eq!(progress, Some(DeviceProgress::Pending));
+}
+
+#[tokio::test]
+async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
+    let site = site().await;
     let now = site.integrations.store.database().now().await.unwrap();
     for (state, expires_at) in
         [("good", now + Duration::from_secs(600)), ("elsewhere", now + Duration::from_secs(600)), ("late", now)]

@@ -1,11 +1,12 @@
 //! The credentials that an account brings, and from which the gateway gets access tokens again and
 //! again.
 
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
+use super::secret_text::SealedText;
 use config::{OauthApp, OauthClient};
 use store::GrantType;
 
@@ -66,7 +67,7 @@ pub(super) struct GrantJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     client_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    client_secret: Option<String>,
+    client_secret: Option<SealedText<'static>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     key_file: Option<KeyFileJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,14 +79,14 @@ pub(super) struct GrantJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     app_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    private_key: Option<String>,
+    private_key: Option<SealedText<'static>>,
 }
 
 /// The members of a service account's key file that the gateway needs.
 #[derive(Serialize, Deserialize)]
 struct KeyFileJson {
     client_email: String,
-    private_key: String,
+    private_key: SealedText<'static>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     private_key_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -148,7 +149,7 @@ impl AccountGrant {
 
     /// The form to seal.
     pub(super) fn to_sealed(&self) -> GrantJson {
-        let text = |secret: &SecretString| secret.expose_secret().to_owned();
+        let text = |secret: &SecretString| SealedText::from(secret.clone());
         let json = GrantJson { grant_type: Some(self.grant_type().name().to_owned()), ..GrantJson::default() };
         match self {
             Self::ClientCredentials { client, scopes } => GrantJson {

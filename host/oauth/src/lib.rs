@@ -17,6 +17,7 @@
 //! - `endpoint`: one URL of a provider, called through egress
 //! - `response`: a provider's response, and the meaning of its error codes
 //! - `token_response`: the tokens in a response
+//! - `secret_text`: secrets in JSON that is sealed, and for the library
 //! - `error_text`: makes a provider's error text safe to show
 //! - [`error`]: why there are no tokens, and who can fix it
 //!
@@ -35,6 +36,7 @@ mod provider;
 mod recipients;
 mod response;
 mod revoke;
+mod secret_text;
 mod token_response;
 mod tokens;
 

@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use oauth2::basic::{BasicClient, BasicErrorResponse, BasicTokenResponse};
 use oauth2::{
-    AsyncHttpClient, AuthType, AuthUrl, AuthorizationCode, ClientId, ClientSecret, CsrfToken, EndpointNotSet,
-    EndpointSet, HttpRequest, HttpResponse, PkceCodeChallenge, PkceCodeVerifier, RefreshToken, RequestTokenError,
-    TokenResponse, TokenUrl,
+    AsyncHttpClient, AuthType, AuthUrl, ClientId, CsrfToken, EndpointNotSet, EndpointSet, HttpRequest, HttpResponse,
+    PkceCodeChallenge, RequestTokenError, TokenResponse, TokenUrl,
 };
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use url::Url;
 
 use super::endpoint::{Endpoint, EndpointPolicy};
@@ -19,6 +18,7 @@ use super::error::{NotConfigured, TokenError};
 use super::error_text::ErrorText;
 use super::recipients::{Recipients, site};
 use super::revoke::{Revocation, Revoker};
+use super::secret_text;
 use super::token_response::{TokenLocation, standard_tokens};
 use super::tokens::Tokens;
 use config::{self, Config, OauthClient, PROTOCOL_PARAMETERS};
@@ -198,11 +198,10 @@ impl Provider {
         let secrets = [Some(&code), verifier.as_ref(), self.client.client_secret.as_ref()];
         let http = self.http(&self.token, secrets, false);
         let library = self.library(&self.token.url);
-        let mut request = library
-            .exchange_code(AuthorizationCode::new(code.expose_secret().to_owned()))
-            .add_extra_param("redirect_uri", redirect_uri);
+        let mut request =
+            library.exchange_code(secret_text::authorization_code(&code)).add_extra_param("redirect_uri", redirect_uri);
         if let Some(verifier) = &verifier {
-            request = request.set_pkce_verifier(PkceCodeVerifier::new(verifier.expose_secret().to_owned()));
+            request = request.set_pkce_verifier(secret_text::pkce_verifier(verifier));
         }
         for (name, value) in additional(&self.scheme.token_parameters) {
             request = request.add_extra_param(name, value);
@@ -219,7 +218,7 @@ impl Provider {
         let endpoint = self.refresh.as_ref().unwrap_or(&self.token);
         let http = self.http(endpoint, [Some(refresh_token), self.client.client_secret.as_ref(), None], true);
         let library = self.library(&endpoint.url);
-        let previous = RefreshToken::new(refresh_token.expose_secret().to_owned());
+        let previous = secret_text::refresh_token(refresh_token);
         let mut request = library.exchange_refresh_token(&previous);
         for (name, value) in additional(&self.scheme.token_parameters) {
             request = request.add_extra_param(name, value);
@@ -263,7 +262,7 @@ impl Provider {
         };
         let mut library = BasicClient::new(ClientId::new(self.client.client_id.clone())).set_auth_type(auth_type);
         if let Some(secret) = &self.client.client_secret {
-            library = library.set_client_secret(ClientSecret::new(secret.expose_secret().to_owned()));
+            library = library.set_client_secret(secret_text::client_secret(secret));
         }
         library.set_token_uri(TokenUrl::from_url(token_url.clone()))
     }

@@ -2,8 +2,7 @@
 
 use hyper::header::{ACCEPT, HeaderMap, HeaderValue};
 use hyper::{Method, StatusCode};
-use secrecy::ExposeSecret;
-use serde_json::{Value, json};
+use serde_json::Value;
 use url::{Url, form_urlencoded};
 
 use super::endpoint::{Endpoint, EndpointPolicy};
@@ -12,7 +11,7 @@ use super::error_text::ErrorText;
 use super::tokens::Tokens;
 use config::{self, OauthClient};
 use contract::{ClientAuthentication, Oauth2};
-use egress::{Body, Credential, Egress, EgressError, Headers, secret_field};
+use egress::{Body, Credential, Egress, EgressError, Headers, secret_document, secret_field};
 
 /// The placeholder in a manifest's URL, as it is written there and as a URL parser encodes it.
 const CLIENT_ID: [&str; 2] = ["{client_id}", "%7Bclient_id%7D"];
@@ -111,10 +110,7 @@ impl Revoker {
         let basic = || Credential::client(&self.client.client_id, secret);
         Ok(match self.method {
             RevocationMethod::Bearer => (Method::POST, Body::Empty, Some(Credential::bearer(access_token.clone())?)),
-            RevocationMethod::Delete => {
-                let body = json!({ "access_token": access_token.expose_secret() });
-                (Method::DELETE, Body::Json(body.to_string().into()), Some(basic()?))
-            }
+            RevocationMethod::Delete => (Method::DELETE, secret_document("access_token", access_token), Some(basic()?)),
             RevocationMethod::Form => {
                 let (token, hint) = match &tokens.refresh_token {
                     Some(token) => (token, "refresh_token"),

@@ -1,13 +1,14 @@
 //! The tokens of one account.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
-use secrecy::{ExposeSecret, SecretSlice, SecretString};
+use secrecy::{SecretSlice, SecretString};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::account_grant::{AccountGrant, GrantJson};
+use super::secret_text::{SealedText, are_equal};
+use store::vault::json_of;
 
 /// An access token, the secret that fetches the next one, and their lifetime and scopes.
 #[derive(Clone, Debug)]
@@ -36,9 +37,9 @@ pub struct NoTokens;
 /// contains them.
 #[derive(Serialize, Deserialize)]
 pub struct TokensJson<'a> {
-    access_token: Cow<'a, str>,
+    access_token: SealedText<'a>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    refresh_token: Option<Cow<'a, str>>,
+    refresh_token: Option<SealedText<'a>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     grant: Option<GrantJson>,
 }
@@ -47,8 +48,8 @@ impl Tokens {
     /// The secrets, in the form to seal.
     pub fn to_json(&self) -> TokensJson<'_> {
         TokensJson {
-            access_token: self.access_token.expose_secret().into(),
-            refresh_token: self.refresh_token.as_ref().map(|token| token.expose_secret().into()),
+            access_token: (&self.access_token).into(),
+            refresh_token: self.refresh_token.as_ref().map(SealedText::from),
             grant: self.grant.as_ref().map(AccountGrant::to_sealed),
         }
     }
@@ -65,7 +66,7 @@ impl Tokens {
     /// # Errors
     /// If the bytes have another form.
     pub fn from_bytes(bytes: &SecretSlice<u8>) -> Result<Self, NoTokens> {
-        Self::from_json(serde_json::from_slice(bytes.expose_secret()).map_err(|_| NoTokens)?)
+        Self::from_json(json_of(bytes).map_err(|_| NoTokens)?)
     }
 
     /// As [`Tokens::from_bytes`], for the form that [`Tokens::to_json`] returned.
@@ -74,8 +75,8 @@ impl Tokens {
     /// If the grant has another form.
     pub fn from_json(json: TokensJson<'_>) -> Result<Self, NoTokens> {
         Ok(Self {
-            access_token: json.access_token.into_owned().into(),
-            refresh_token: json.refresh_token.map(|token| token.into_owned().into()),
+            access_token: json.access_token.into(),
+            refresh_token: json.refresh_token.map(SecretString::from),
             expires_in: None,
             scopes: None,
             grant: json.grant.map(AccountGrant::from_sealed).transpose().map_err(|_| NoTokens)?,
@@ -85,9 +86,9 @@ impl Tokens {
     /// Returns `true` if both have the same access token or the same refresh token. Not
     /// constant-time: the gateway holds both.
     pub fn share_one_with(&self, other: &Self) -> bool {
-        self.access_token.expose_secret() == other.access_token.expose_secret()
+        are_equal(&self.access_token, &other.access_token)
             || match (&self.refresh_token, &other.refresh_token) {
-                (Some(own), Some(other)) => own.expose_secret() == other.expose_secret(),
+                (Some(own), Some(other)) => are_equal(own, other),
                 _ => false,
             }
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{
     DRAINING, INTEGRATION_NOT_CONFIGURED, INTEGRATION_REQUIRED, INTERNAL, Problem, REAUTHORIZATION_REQUIRED,
     SELECTION_REQUIRED, STORE_UNAVAILABLE, TENANT_FULL, TOKEN_REFRESH_FAILED, TOO_MANY_AUTHORIZATIONS,
-    TOO_MANY_INTEGRATIONS, UNKNOWN_LINK,
+    TOO_MANY_INTEGRATIONS, UNKNOWN_LINK, invalid,
 };
 use contract::Owner;
 use egress::whole_seconds;
@@ -150,8 +150,8 @@ pub fn integration_problem(error: &IntegrationError) -> Problem {
     }
 }
 
-/// The problem of a database that failed, or in which the tenant may not store more. The cause goes
-/// to the log.
+/// The problem of a database that failed, in which the tenant may not store more, or which cannot
+/// have a text of the request. The cause of a failure goes to the log.
 pub fn store_problem(error: &StoreError, detail: &str) -> Problem {
     if let StoreError::TenantFull { limit } = error {
         return TENANT_FULL.with_detail(format!(
@@ -160,6 +160,26 @@ pub fn store_problem(error: &StoreError, detail: &str) -> Problem {
             limit >> 20
         ));
     }
+    if let StoreError::ZeroByte = error {
+        return invalid(
+            "",
+            "A text of the request has a zero byte (U+0000), which the database cannot store or look for; leave it out."
+                .to_owned(),
+        );
+    }
     error.log_failure();
     STORE_UNAVAILABLE.with_detail(detail).retry_after(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_the_database_cannot_have_is_the_callers_mistake() {
+        let problem = store_problem(&StoreError::ZeroByte, "The jobs cannot be read now; try again.");
+        assert_eq!((problem.code(), problem.name()), (422, "validation"));
+        assert!(problem.document("")["errors"][0]["detail"].as_str().unwrap().contains("U+0000"));
+        assert_eq!(store_problem(&StoreError::Closed, "Try again.").code(), 503);
+    }
 }

@@ -147,6 +147,8 @@ kinds! {
     UNKNOWN_AUTHORIZATION = ("unknown-authorization", NOT_FOUND, "There is no such authorization", Caller, false, Gateway);
     /// The grant belongs to another user of the tenant.
     COMPLETION_OF_OTHER_SUBJECT = ("completion-of-other-subject", CONFLICT, "The authorization was begun for another user", Caller, false, Gateway);
+    /// Another account is connected under the name of a grant, which may not replace it.
+    OTHER_ACCOUNT = ("other-account", CONFLICT, "Another account is connected under this name", Caller, false, Gateway);
     /// The holder has begun too many authorizations.
     TOO_MANY_AUTHORIZATIONS = ("too-many-authorizations", TOO_MANY_REQUESTS, "Too many authorizations are in progress", Caller, true, Gateway);
     /// The tenant has too many links.

@@ -26,7 +26,7 @@ pub use self::kinds::*;
 
 pub use self::access::{access_problem, integration_problem, not_configured_problem, store_problem};
 pub use self::connect::{address_problem, connect_problem};
-pub use self::pipeline::{no_memory, pipeline_problem, unknown_operation};
+pub use self::pipeline::{no_memory, no_route, pipeline_problem, unknown_operation};
 pub use self::violations::{input_problem, invalid, read_query, violations_problem};
 pub use self::webhooks::{callback_problem, webhook_problem};
 

@@ -6,13 +6,14 @@ use serde_json::json;
 use super::access::access_problem;
 use super::violations::{schema_not_compiled, schema_too_costly, violations_problem};
 use super::{
-    ANSWER_TOO_LARGE, BAD_REQUEST, BUSY, CONNECTOR_FAILED, EGRESS_DENIED, INTERNAL, NOT_JSON, Problem, RATE_LIMITED,
-    RESOURCE_CONFLICT, RESOURCE_NOT_FOUND, STORE_UNAVAILABLE, TOKEN_REFRESHED, UNKNOWN_OPERATION, UPSTREAM_FAILED,
-    UPSTREAM_NOT_UNDERSTOOD, UPSTREAM_RATE_LIMITED, UPSTREAM_REJECTED, UPSTREAM_TIMED_OUT, UPSTREAM_UNREACHABLE,
+    ANSWER_TOO_LARGE, BAD_REQUEST, BUSY, CONNECTOR_FAILED, EGRESS_DENIED, INTERNAL, NOT_FOUND, NOT_JSON, Problem,
+    RATE_LIMITED, RESOURCE_CONFLICT, RESOURCE_NOT_FOUND, STORE_UNAVAILABLE, TOKEN_REFRESHED, UNKNOWN_OPERATION,
+    UPSTREAM_FAILED, UPSTREAM_NOT_UNDERSTOOD, UPSTREAM_RATE_LIMITED, UPSTREAM_REJECTED, UPSTREAM_TIMED_OUT,
+    UPSTREAM_UNREACHABLE,
 };
 use contract::Owner;
 use contract::words::{nearest, sentence, shortened};
-use contract_rules::limit::PATH_BYTES;
+use contract_rules::path::TOO_LONG;
 use egress::{EgressError, LONGEST_RETRY_AFTER, Remaining, whole_seconds};
 use memory::Exhausted;
 use pipeline::{Error, Explanation, UpstreamError, rate};
@@ -110,6 +111,14 @@ pub fn unknown_operation(connector: &Connector, path: &str) -> Problem {
         Some(known) => format!("`{name}` has no operation `{path}`; did you mean `{known}`?"),
         None => format!("`{name}` has no operation `{path}`; GET /connectors lists its operations."),
     })
+}
+
+/// The problem of a path without a route.
+pub fn no_route() -> Problem {
+    NOT_FOUND.with_detail(
+        "No route has this path. Operations are at POST /connectors/{connector}/{operation}; GET /openapi.json lists all \
+         paths.",
+    )
 }
 
 fn invocation_problem(connector: &str, failure: InvocationError) -> Problem {
@@ -224,11 +233,7 @@ fn request_not_allowed(detail: &str) -> Problem {
 
 /// The caller gives most of the path, so it is a violation of the body.
 fn path_too_long() -> Problem {
-    let detail = format!(
-        "The path and query of a request to the service, which these values are put into, must have at most \
-         {PATH_BYTES} bytes. Shorten the values."
-    );
-    violations_problem(vec![Violation { pointer: String::new(), detail }])
+    violations_problem(vec![Violation { pointer: String::new(), detail: TOO_LONG.to_owned() }])
 }
 
 fn upstream_timed_out() -> Problem {

@@ -7,19 +7,19 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{Error, InconsistentKeys, RootCertStore, ServerConfig, SignatureAlgorithm};
-use secrecy::{ExposeSecret, SecretSlice};
+use secrecy::SecretSlice;
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
 
 use super::error::TlsError;
-use config::Tls;
-use database::digest::sha256;
+use config::{Tls, private_key_in};
+use database::digest::{sha256, sha256_of_secret};
 
 /// The most bytes of a file. A chain has a few kilobytes, a list of authorities some hundred.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -100,8 +100,8 @@ impl Content {
 
     /// The digest of all files.
     pub(super) fn digest(&self) -> [u8; 32] {
-        let digests = [&self.certificate[..], self.key.expose_secret(), self.client_ca.as_deref().unwrap_or_default()];
-        sha256(&digests.map(sha256).concat())
+        let client_ca = self.client_ca.as_deref().unwrap_or_default();
+        sha256(&[sha256(&self.certificate), sha256_of_secret(&self.key), sha256(client_ca)].concat())
     }
 
     /// Checks the content.
@@ -116,7 +116,7 @@ impl Content {
             .map_err(|error| TlsError::malformed(files, error))?;
         let first = chain.first().ok_or_else(|| TlsError::no_certificate(files))?;
         let expires_at = expiry(first).map_err(|error| TlsError::malformed(files, error))?;
-        let key = PrivateKeyDer::from_pem_slice(self.key.expose_secret()).map_err(|_| TlsError::no_key(files))?;
+        let key = private_key_in(&self.key).ok_or_else(|| TlsError::no_key(files))?;
         let key = provider.key_provider.load_private_key(key).map_err(|error| TlsError::wrong_key(files, error))?;
         let signs_slowly = key.algorithm() == SignatureAlgorithm::RSA;
         let certified = CertifiedKey::new(chain, key);

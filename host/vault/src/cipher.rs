@@ -3,10 +3,13 @@
 //! Random nonces of 96 bits are safe for 2^32 messages under one key. At one secret a second, a
 //! data key reaches this number after more than a century, and each rotation makes a new one.
 
+use std::str::Utf8Error;
+
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom, generate};
 use secrecy::zeroize::Zeroize;
-use secrecy::{ExposeSecret, SecretBox, SecretSlice};
+use secrecy::{ExposeSecret, SecretBox, SecretSlice, SecretString};
+use serde::de::DeserializeOwned;
 
 use super::VaultError;
 
@@ -49,6 +52,22 @@ impl<S: AsRef<[u8]> + Zeroize + ?Sized> Sealable for SecretBox<S> {
     fn plaintext(&self) -> &[u8] {
         self.expose_secret().as_ref()
     }
+}
+
+/// The text that unsealed bytes are.
+///
+/// # Errors
+/// If the bytes are not UTF-8.
+pub(super) fn text_of(unsealed: &SecretSlice<u8>) -> Result<SecretString, Utf8Error> {
+    str::from_utf8(unsealed.expose_secret()).map(SecretString::from)
+}
+
+/// The value that unsealed bytes have as JSON.
+///
+/// # Errors
+/// If the bytes have another form.
+pub fn json_of<T: DeserializeOwned>(unsealed: &SecretSlice<u8>) -> serde_json::Result<T> {
+    serde_json::from_slice(unsealed.expose_secret())
 }
 
 /// A key that is ready for use.

@@ -25,6 +25,7 @@
 //! - [`data_keys`]: the stored data keys
 //! - [`sealed_rows`]: secrets under a previous data key
 //! - [`types`]: data keys, and bytes that are sealed under them
+//! - [`shown_once`]: a secret that was just made, and is not stored
 //! - [`error`]: [`VaultError`], with messages for the operator
 
 mod cipher;
@@ -33,6 +34,7 @@ mod error;
 mod master;
 mod rotation;
 mod sealed_rows;
+mod shown_once;
 mod types;
 
 use std::collections::HashMap;
@@ -45,18 +47,20 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use database::StoreError;
 use database::id::random_id;
-use secrecy::{ExposeSecret, SecretBox, SecretSlice, SecretString};
+use secrecy::{SecretBox, SecretSlice, SecretString};
 use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use self::cipher::{Cipher, Sealable};
+pub use self::cipher::json_of;
+use self::cipher::{Cipher, Sealable, text_of};
 use self::data_keys::DataKeys;
 pub use self::data_keys::{Notes, SealedTables};
 pub use self::error::VaultError;
 use self::master::{Master, MasterFile};
 pub use self::rotation::{RotationEnd, RotationProgress, RotationReport, rotate};
 pub use self::sealed_rows::SealedColumn;
+pub use self::shown_once::{Shown, ShownOnce};
 use self::types::DataKey;
 pub use self::types::Sealed;
 
@@ -243,7 +247,7 @@ impl Vault {
         sealed: &Sealed,
     ) -> Result<Result<SecretString, Utf8Error>, VaultError> {
         let bytes = self.unseal(context, sealed).await?;
-        Ok(str::from_utf8(bytes.expose_secret()).map(SecretString::from))
+        Ok(text_of(&bytes))
     }
 
     /// Unseals a value that is JSON. The inner error says that it has another form.
@@ -256,7 +260,7 @@ impl Vault {
         sealed: &Sealed,
     ) -> Result<serde_json::Result<T>, VaultError> {
         let bytes = self.unseal(context, sealed).await?;
-        Ok(serde_json::from_slice(bytes.expose_secret()))
+        Ok(json_of(&bytes))
     }
 
     /// Unseals content that the gateway sends on as it is, such as the body of an event. It is not

@@ -9,141 +9,33 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout_at};
 
 use super::files::FileCall;
-use super::lifecycle::Client;
+use super::question::Step;
 use super::result::Form;
+use super::tool_call::ToolCall;
 use super::wait::JobWait;
-use super::{Done, Exchange, Failed, Stop, confirm, connect, headers, own_tools, result, tasks};
+use super::{Done, Exchange, Failed, Stop, confirm, connect, result, tasks};
 use body::Body;
 use body::media_type::essence;
-use contract::words::{nearest, shortened};
 use endpoint::answer::AcceptedJob;
 use endpoint::authorize::AuthorizedCaller;
-use endpoint::headers::CallHeaders;
 use endpoint::recorded::OpenCall;
 use gateway::Gateway;
+use mcp::Tool;
 use mcp::encoded::decoded;
 use mcp::input_schema::ACCOUNT;
-use mcp::message::{INVALID_PARAMS, MAX_ID_BYTES, Params, RpcError};
-use mcp::own::call_name;
-use mcp::{Catalogue, Tool};
+use mcp::message::{INVALID_PARAMS, RpcError};
 use metrics::RequestLabels;
 use problem::{self, Problem};
 use registry::Connector;
 use rest::operations::{OperationCall, find_allowed};
 
-/// One call of a tool.
-pub(super) struct ToolCall<'a> {
-    pub(super) exchange: &'a Exchange<'a>,
-    pub(super) client: &'a Client,
-    pub(super) call_headers: CallHeaders,
-    pub(super) idempotency_key: Option<String>,
-    /// The id of the call's record.
-    pub(super) request_id: &'a str,
-    /// The digest with which the client confirms the call.
-    pub(super) confirm: Option<String>,
-    /// The token of the client's request for progress, as JSON text.
-    progress_token: Option<String>,
-}
-
-impl<'a> ToolCall<'a> {
-    pub(super) fn new(
-        exchange: &'a Exchange<'a>,
-        client: &'a Client,
-        call_headers: CallHeaders,
-        idempotency_key: Option<String>,
-        request_id: &'a str,
-    ) -> Self {
-        Self { exchange, client, call_headers, idempotency_key, request_id, confirm: None, progress_token: None }
-    }
-}
-
 impl ToolCall<'_> {
-    /// Runs the call. What the model can mend is a result, and no error.
-    pub(super) async fn run(mut self, params: &Params<'_>) -> Result<Done, Failed> {
-        match self.call_tool(params).await {
-            Ok(done) => Ok(done),
-            Err(Stop::Said(text)) => Ok(Done::Text(result::error(self.client.revision, &text))),
-            Err(Stop::Failed(failed)) => Err(failed),
-        }
-    }
-
-    async fn call_tool(&mut self, params: &Params<'_>) -> Result<Done, Stop> {
-        let invalid = |text: &str| RpcError::new(INVALID_PARAMS, text);
-        let name = params.text("name").ok_or_else(|| invalid("`params.name` must name a tool."))?;
-        let arguments = params.raw("arguments");
-        if arguments.is_some_and(|arguments| !arguments.get().starts_with('{')) {
-            return Err(invalid("`params.arguments` must be an object.").into());
-        }
-        let named_by_header = self.call_headers.user_identifier.take();
-        for account in [self.exchange.fixed_account(), named_by_header.as_deref()].into_iter().flatten() {
-            self.use_account(account)?;
-        }
-        let token = &params.value_with("_meta", PROGRESS_TOKEN)[PROGRESS_TOKEN];
-        if (token.is_string() || token.is_i64() || token.is_u64()) && headers::takes_events(self.exchange.headers) {
-            let token = token.to_string();
-            if token.len() > MAX_ID_BYTES {
-                return Err(
-                    invalid(&format!("`params._meta.{PROGRESS_TOKEN}` has more than {MAX_ID_BYTES} bytes.")).into()
-                );
-            }
-            self.progress_token = Some(token);
-        }
-        let pending = Box::pin(connect::read_state(self, &name, params)).await?;
-        if let Some(declined) = pending.declined() {
-            return Err(Stop::Said(declined.to_owned()));
-        }
-        let catalogue = self.exchange.catalogue().await;
-        let step = connect::Step { tool: &name, arguments, pending: &pending };
-        if let Some(own) = catalogue.own(&name) {
-            return Box::pin(own_tools::run(self, &catalogue, own, &step)).await;
-        }
-        match catalogue.find(&name).filter(|tool| tool.name == name) {
-            Some(tool) if tool.is_direct => self.call_operation(tool, arguments, &step).await,
-            Some(tool) => {
-                let (name, call_name) = (shortened(&name), call_name(tool.effect));
-                Err(invalid(&format!("`{name}` is no tool here; call it with `{call_name}`.")).into())
-            }
-            None => Err(invalid(&unknown(&catalogue, &name)).into()),
-        }
-    }
-
-    /// The account of the call. `None` if no one has named one so far.
-    pub(super) fn account(&self) -> Option<&str> {
-        self.call_headers.user_identifier.as_deref()
-    }
-
-    /// Uses this account if no one has named one before: the tool set, the header of the request,
-    /// the argument, and the user's answer to a question may do so, in this order.
-    ///
-    /// # Errors
-    /// If another account was named before.
-    pub(super) fn use_account(&mut self, account: &str) -> Result<(), Stop> {
-        let account = account.trim();
-        if account.is_empty() {
-            return Ok(());
-        }
-        let Some(decided) = self.account() else {
-            self.call_headers.user_identifier = Some(account.into());
-            return Ok(());
-        };
-        if decided == account {
-            return Ok(());
-        }
-        let shown = shortened(account);
-        Err(Stop::Said(match self.exchange.fixed_account() {
-            Some(fixed) => {
-                format!("Every call here uses the account `{fixed}`, and not `{shown}`; leave the account out.")
-            }
-            None => format!("The call uses the account `{decided}`, and not `{shown}`; leave the account out."),
-        }))
-    }
-
     /// Calls an operation with these arguments.
     pub(super) async fn call_operation(
         &mut self,
         tool: &Tool,
         arguments: Option<&RawValue>,
-        step: &connect::Step<'_, '_>,
+        step: &Step<'_, '_>,
     ) -> Result<Done, Stop> {
         let Exchange { gateway, caller, trace, arrived, .. } = self.exchange;
         let connector = gateway.registry.get(&tool.connector);
@@ -283,19 +175,6 @@ impl ToolCall<'_> {
 fn is_structure(tool: &Tool, member: &str) -> bool {
     tool.structures.iter().any(|structure| structure == member)
 }
-
-/// The message about a tool that is not there.
-fn unknown(catalogue: &Catalogue, name: &str) -> String {
-    let shown = shortened(name);
-    let known = match nearest(name, catalogue.names()) {
-        Some(nearest) => format!("did you mean `{nearest}`?"),
-        None => "`tools/list` lists those that you may use.".to_owned(),
-    };
-    format!("There is no tool `{shown}` here; {known}")
-}
-
-/// The member of `_meta` with which a client asks for progress.
-const PROGRESS_TOKEN: &str = "progressToken";
 
 /// Returns `true` if an answer is a file that a model cannot read, or an image that is too large.
 fn is_for_a_link(response: &Response<Body>) -> bool {

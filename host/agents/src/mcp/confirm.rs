@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::call::ToolCall;
-use super::connect::{Ask, Step, input_required};
+use super::question::{Ask, CONFIRM, Step, canonical, input_required};
+use super::tool_call::ToolCall;
 use super::{Done, Stop, refusal};
 use contract::words::shortened;
 use integrations::random_secret;
@@ -22,17 +22,11 @@ use registry::Operation;
 use store::digest::sha256;
 use store::{ConfirmationHash, StoreError};
 
-/// The name of the question to a client.
-pub(super) const CONFIRM: &str = "confirm";
-
 /// The time for which a digest can be used.
 const LIFETIME: Duration = Duration::from_secs(600);
 
 /// Characters of a digest. It is good for one call, so no one can try many.
 const CHARACTERS: usize = 16;
-
-/// The most bytes of arguments whose members may come in another order the second time.
-const MAX_SORTED: usize = 64 << 10;
 
 /// The most bytes of the arguments that a question shows.
 const MAX_SHOWN: usize = 500;
@@ -121,30 +115,6 @@ fn hash(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, digest: &str) -> 
     sha256(text.as_bytes())
 }
 
-/// The arguments without white space and without one of them. The members of the arguments, and of
-/// their members up to a depth, are in the order of their names, because a model may write them in
-/// another order the second time.
-pub(super) fn canonical(arguments: Option<&RawValue>, without: Option<&str>, depth: usize) -> String {
-    let Some(arguments) = arguments else { return "{}".to_owned() };
-    let compacted = |raw: &RawValue| {
-        let mut whole = Beginning::new(usize::MAX, true);
-        whole.push(raw.get().as_bytes());
-        whole.into_text()
-    };
-    let members = match json_text::members(arguments.get()) {
-        Ok(members) if depth > 0 && arguments.get().len() <= MAX_SORTED => members,
-        _ => return compacted(arguments),
-    };
-    let mut kept: Vec<(String, String)> = members
-        .iter()
-        .filter(|(name, _)| without != Some(name))
-        .map(|(name, raw)| (name.to_string(), canonical(Some(raw), None, depth - 1)))
-        .collect();
-    kept.sort();
-    let kept: Vec<String> = kept.into_iter().map(|(name, value)| format!("{}:{value}", json!(name))).collect();
-    format!("{{{}}}", kept.join(","))
-}
-
 /// The beginning of the arguments, for the user.
 fn shown(arguments: Option<&RawValue>) -> String {
     let text = canonical(arguments, Some(CONFIRM), 1);
@@ -162,41 +132,5 @@ fn unavailable(error: &StoreError) -> Problem {
             ))
             .retry_after(60),
         error => store_problem(error, "Confirmations cannot be read or written now; try again. The call was not run."),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of(text: &str, digest: Option<&str>) -> String {
-        let raw: &RawValue = serde_json::from_str(text).unwrap();
-        canonical(Some(raw), digest, 2)
-    }
-
-    #[test]
-    fn the_order_of_arguments_and_white_space_do_not_matter() {
-        let one = of(r#"{"b": {"d": [1, 2], "c": 1.0}, "a": "x y", "confirm": "123"}"#, Some("confirm"));
-        assert_eq!(one, r#"{"a":"x y","b":{"c":1.0,"d":[1,2]}}"#);
-        assert_eq!(one, of(r#"{"a":"x y","b":{"c":1.0,"d":[1,2]}}"#, Some("confirm")));
-        assert_ne!(one, of(r#"{"a":"x y","b":{"c":1.0,"d":[2,1]}}"#, Some("confirm")));
-        assert_eq!(canonical(None, None, 2), "{}");
-    }
-
-    #[test]
-    fn large_arguments_stay_in_their_order() {
-        let of_size = |size| format!(r#"{{"b":"{}","a":1}}"#, "x".repeat(size));
-        assert_eq!(of(&of_size(1), None), r#"{"a":1,"b":"x"}"#);
-        assert_eq!(of(&of_size(MAX_SORTED), None), of_size(MAX_SORTED));
-    }
-
-    #[test]
-    fn a_member_of_the_operation_is_a_part_of_the_call() {
-        let digest = Some("gateway_confirm");
-        assert_eq!(of(r#"{"confirm":true,"gateway_confirm":"1"}"#, digest), r#"{"confirm":true}"#);
-        assert_eq!(
-            of(r#"{"arguments":{"confirm":true},"confirm":"1"}"#, Some("confirm")),
-            r#"{"arguments":{"confirm":true}}"#
-        );
     }
 }

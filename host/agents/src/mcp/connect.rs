@@ -1,135 +1,23 @@
 //! Calls that need the user first, who must connect an account or choose one.
 //!
 //! A client that shows URLs gets the URL of a page on which the user connects the account, and then
-//! sends the call again. Other clients get the URL in words. What a client sends back with the
-//! second call is sealed: it is bound to the caller, the tool and the arguments.
+//! sends the call again. Other clients get the URL in words.
 
-use std::time::{Duration, UNIX_EPOCH};
-
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::call::ToolCall;
-use super::confirm::{self, CONFIRM};
-use super::lifecycle::{seal, unseal};
-use super::{Done, Exchange, Stop, refusal, result};
+use super::question::{Ask, CHOOSE, CONNECT, LIFETIME, Step, input_required};
+use super::tool_call::ToolCall;
+use super::{Done, Exchange, Stop, confirm, refusal, result};
 use auth::Scope;
 use endpoint::records::ConnectLinkInit;
-use mcp::message::{INVALID_PARAMS, Params, RpcError, URL_ELICITATION_REQUIRED};
+use mcp::message::{RpcError, URL_ELICITATION_REQUIRED};
 use mcp::own::Own;
 use mcp::{Revision, Tool};
 use problem::{Problem, integration_problem, not_configured_problem};
 use rest::connect::make_link;
-use store::digest::sha256_hex;
-
-/// The time for which a link and the state of a call can be used.
-const LIFETIME: Duration = Duration::from_secs(900);
-
-/// The names of the questions to a client.
-pub(super) const CONNECT: &str = "connect";
-const CHOOSE: &str = "account";
 
 /// The accounts of which a user chooses one.
 const MAX_CHOICES: usize = 50;
-
-/// One round of a call that may have asked the user before.
-pub(super) struct Step<'a, 'b> {
-    /// The tool that the client calls.
-    pub(super) tool: &'a str,
-    pub(super) arguments: Option<&'b RawValue>,
-    pub(super) pending: &'a Pending,
-}
-
-/// The part of a call that an earlier round left, and the user's answers.
-#[derive(Default)]
-pub(super) struct Pending {
-    /// The page that the user was sent to.
-    url: Option<String>,
-    /// The account that the user has chosen, or that an earlier round used.
-    account: Option<String>,
-    /// The digest with which the user has confirmed the call.
-    confirmation: Option<String>,
-    has_declined: bool,
-}
-
-impl Pending {
-    /// The digest with which the user has confirmed the call.
-    pub(super) fn confirmation(&self) -> Option<&str> {
-        self.confirmation.as_deref()
-    }
-
-    /// The account that the user has chosen, or that an earlier round used.
-    pub(super) fn account(&self) -> Option<&str> {
-        self.account.as_deref()
-    }
-
-    /// Words about a user who did not want to.
-    pub(super) fn declined(&self) -> Option<&'static str> {
-        self.has_declined.then_some("The user declined, so the operation was not called. Ask what to do instead.")
-    }
-}
-
-/// The state of a call, which the client sends back.
-#[derive(Deserialize, Serialize)]
-struct State {
-    tool: String,
-    /// SHA-256 of the arguments.
-    arguments: String,
-    /// The account that the call uses.
-    account: Option<String>,
-    url: Option<String>,
-    /// The digest with which the user confirms the call, or has confirmed it before another
-    /// question.
-    confirmation: Option<String>,
-    has_confirmed: bool,
-    /// Seconds since 1970.
-    expires: u64,
-}
-
-fn now() -> u64 {
-    clock::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
-}
-
-/// SHA-256 of arguments, in whichever order a client writes them.
-fn digest(arguments: Option<&RawValue>) -> String {
-    sha256_hex(confirm::canonical(arguments, None, 2).as_bytes())
-}
-
-fn context<'a>(call: &'a ToolCall<'_>) -> [&'a str; 4] {
-    let caller = call.exchange.caller;
-    ["mcp request", caller.tenant(), caller.subject(), caller.key_id().map_or("", |id| id.0.as_str())]
-}
-
-/// Reads what an earlier round left.
-///
-/// # Errors
-/// If the state was altered, belongs to another caller or call, or is too old.
-pub(super) async fn read_state(call: &ToolCall<'_>, tool: &str, params: &Params<'_>) -> Result<Pending, Stop> {
-    if params.raw("requestState").is_none() {
-        return Ok(Pending::default());
-    }
-    let sealed = params.text("requestState").unwrap_or_default();
-    let opened = unseal(call.exchange.gateway, &context(call), &sealed).await?;
-    let state = opened.and_then(|text| serde_json::from_str::<State>(&text).ok());
-    let fits = |state: &State| {
-        state.tool == tool && state.arguments == digest(params.raw("arguments")) && state.expires > now()
-    };
-    let Some(state) = state.filter(fits) else {
-        let text = "`requestState` was not made for this call, or is too old; call again without it.";
-        return Err(RpcError::new(INVALID_PARAMS, text).into());
-    };
-    let responses = params.value("inputResponses");
-    let action = |name: &str| responses[name]["action"].as_str();
-    let says_no = responses[CONFIRM]["content"][CONFIRM] == false;
-    let has_declined =
-        says_no || [CONNECT, CHOOSE, CONFIRM].iter().any(|name| matches!(action(name), Some("decline" | "cancel")));
-    let says_yes = action(CONFIRM) == Some("accept") && responses[CONFIRM]["content"][CONFIRM] == true;
-    let confirmation = state.confirmation.filter(|_| state.has_confirmed || says_yes);
-    let account = responses[CHOOSE]["content"][CHOOSE].as_str().filter(|_| action(CHOOSE) == Some("accept"));
-    let account = account.map(str::to_owned).or(state.account);
-    Ok(Pending { url: state.url, account, confirmation, has_declined })
-}
 
 /// The outcome of a call that has ended with a problem: a question to the user if that helps, else
 /// the problem in words.
@@ -256,36 +144,4 @@ async fn confirmed_again(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>) 
         Some(_) => confirm::add(call, tool, step).await.map(Some),
         None => Ok(None),
     }
-}
-
-/// A question to a client.
-pub(super) struct Ask<'a> {
-    pub(super) name: &'a str,
-    pub(super) question: &'a Value,
-    /// The page that the user is sent to.
-    pub(super) url: Option<String>,
-    /// The digest with which the user confirms the call.
-    pub(super) confirmation: Option<String>,
-}
-
-/// The result that asks the client for something before it calls again.
-pub(super) fn input_required(call: &ToolCall<'_>, step: &Step<'_, '_>, ask: Ask<'_>) -> Result<String, Problem> {
-    let Ask { name, question, url, confirmation } = ask;
-    let state = State {
-        tool: step.tool.to_owned(),
-        arguments: digest(step.arguments),
-        account: call.account().map(str::to_owned),
-        url,
-        // A call that gets as far as another question was confirmed.
-        has_confirmed: name != CONFIRM && confirmation.is_some(),
-        confirmation,
-        expires: now() + LIFETIME.as_secs(),
-    };
-    let state = seal(call.exchange.gateway, &context(call), &json!(state).to_string())?;
-    Ok(json!({
-        "resultType": "input_required",
-        "inputRequests": {name: {"method": "elicitation/create", "params": question}},
-        "requestState": state,
-    })
-    .to_string())
 }

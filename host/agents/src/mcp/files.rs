@@ -15,8 +15,8 @@ use hyper::header::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::call::ToolCall;
 use super::lifecycle::{seal, unseal};
+use super::tool_call::ToolCall;
 use body::Body;
 use body::media_type::essence;
 use contract::Effect;

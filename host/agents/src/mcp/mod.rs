@@ -3,14 +3,18 @@
 //! No session is kept: each request says everything that the gateway needs, so that each may go to
 //! another gateway. A call of a tool is a call of the pipeline.
 //!
-//! - this file: from a POST to its messages, and back
+//! - this file: from a POST to its message, and back
+//! - [`batch`]: several messages in one POST
 //! - [`lifecycle`]: the revision of a request, and what its client can do
 //! - [`headers`]: headers that must agree with the body
 //! - [`view`]: the tools of the caller at an address
+//! - [`tool_call`]: one call of a tool, with the account that it uses
+//! - [`dispatch`]: from the parameters of a call to the tool that they name
 //! - [`call`]: a call of the tool of an operation
 //! - [`own_tools`]: calls of the tools of the gateway itself
 //! - [`connect`]: what the user must do before a call can run
 //! - [`confirm`]: calls that a user must confirm first
+//! - [`question`]: questions to the client of a call, and the next round with the answers
 //! - [`wait`]: a call that waits for its job
 //! - [`tasks`]: jobs as tasks
 //! - [`listen`]: streams that tell a client about changes of its tools
@@ -65,9 +69,11 @@
 //! client knows. Streams take turns (`mcp::streams`), so that a thousand of the same view make one
 //! catalogue.
 
+mod batch;
 mod call;
 mod confirm;
 mod connect;
+mod dispatch;
 mod events;
 pub mod files;
 mod headers;
@@ -75,17 +81,18 @@ mod lifecycle;
 mod listen;
 pub mod metadata;
 mod own_tools;
+mod question;
 mod refusal;
 mod result;
 mod service_events;
 mod tasks;
+mod tool_call;
 mod view;
 mod wait;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::{StreamExt, stream};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde_json::value::RawValue;
@@ -97,25 +104,19 @@ use self::view::catalogue_of;
 use self::wait::JobWait;
 use super::tool_sets::find_set;
 use auth::Limits;
-use body::{Body, complete, full};
+use body::{Body, full};
 use endpoint::authorize::AuthorizedCaller;
 use endpoint::body::read_json_body;
 use endpoint::headers::CallHeaders;
 use endpoint::idempotency;
 use endpoint::route::HttpCall;
 use gateway::Gateway;
-use mcp::message::{self, INVALID_REQUEST, Incoming, METHOD_NOT_FOUND, PARSE_ERROR, Request, RpcError};
+use mcp::message::{self, Incoming, METHOD_NOT_FOUND, PARSE_ERROR, Request, RpcError};
 use mcp::{Revision, ToolSet};
-use memory::{MemoryBudget, Reservation};
-use problem::{self, Problem};
+use memory::MemoryBudget;
+use problem::Problem;
 use rest::connectors::live_connector;
 use telemetry::Trace;
-
-/// The most messages of one batch.
-const MAX_BATCH: usize = 50;
-
-/// The calls of a batch that run at the same time.
-const BATCH_CONCURRENCY: usize = 4;
 
 /// The time for which a client may keep a list, in milliseconds.
 const LIST_TTL_MS: u64 = 60_000;
@@ -273,88 +274,6 @@ impl Exchange<'_> {
         }
     }
 
-    /// Answers a batch, which only the revision 2025-03-26 has.
-    async fn answer_batch(&self, text: &str) -> Result<Response<Body>, Problem> {
-        let refused = |reason: &str| {
-            let error = RpcError::new(INVALID_REQUEST, reason);
-            Ok(rpc_text(StatusCode::BAD_REQUEST, message::failure(None, &error)))
-        };
-        match lifecycle::revision_of_header(self.headers) {
-            Ok(None | Some(Revision::V2025_03_26)) => {}
-            _ => return refused("Only the revision 2025-03-26 has batches; send each message by itself."),
-        }
-        let Ok(parts) = json_text::first_elements(text, MAX_BATCH) else { return refused("The batch is not JSON.") };
-        if parts.count == 0 || parts.count > MAX_BATCH {
-            return refused(&format!("A batch has 1 to {MAX_BATCH} messages."));
-        }
-        let client = match lifecycle::client_of_batch(self).await {
-            Ok(client) => client,
-            Err(Failed::Problem(problem)) => return Err(*problem),
-            Err(Failed::Rpc(status, error)) => return Ok(rpc_text(status, message::failure(None, &error))),
-        };
-        let numbered = parts.first.iter().enumerate();
-        let answers: Vec<_> = numbered.map(|(number, raw)| Box::pin(self.held_answer(&client, raw, number))).collect();
-        // In the order of the batch.
-        let answers: Vec<_> = stream::iter(answers).buffered(BATCH_CONCURRENCY).collect().await;
-        let answers: Vec<(String, Reservation)> = answers.into_iter().flatten().collect();
-        if answers.is_empty() {
-            return Ok(accepted());
-        }
-        let mut held = self.memory().part();
-        let size: usize = answers.iter().map(|(text, _)| text.len() + 1).sum();
-        held.grow_to(size + 1).map_err(problem::no_memory)?;
-        let mut text = String::with_capacity(size + 1);
-        for (answer, _) in &answers {
-            text.push(if text.is_empty() { '[' } else { ',' });
-            text.push_str(answer);
-        }
-        text.push(']');
-        Ok(rpc_response(StatusCode::OK, complete(text.into(), held)))
-    }
-
-    /// The answer to one message of a batch, which is a part of the memory budget while the others
-    /// run. `None` if it needs none.
-    async fn held_answer(&self, client: &Client, raw: &RawValue, number: usize) -> Option<(String, Reservation)> {
-        let answer = self.answer_one(client, raw, number).await?;
-        let mut held = self.memory().part();
-        match held.grow_to(answer.len()) {
-            Ok(()) => Some((answer, held)),
-            Err(exhausted) => {
-                let id = match message::read(raw.get()) {
-                    Ok(Incoming::Request(request)) => Some(request.id),
-                    _ => None,
-                };
-                Some((message::failure(id, &rpc_error(&problem::no_memory(exhausted))), held))
-            }
-        }
-    }
-
-    /// The answer to one message of a batch. `None` if it needs none.
-    async fn answer_one(&self, client: &Client, raw: &RawValue, number: usize) -> Option<String> {
-        let request = match message::read(raw.get()) {
-            Ok(Incoming::Request(request)) => request,
-            Ok(_) => return None,
-            Err((id, error)) => return Some(message::failure(id, &error)),
-        };
-        // Each call has a separate record.
-        let request_id = format!("{}-{number}", self.request_id);
-        let outcome = match request.method.as_str() {
-            "initialize" => Err(RpcError::new(INVALID_REQUEST, "`initialize` must be sent by itself.").into()),
-            _ => self.dispatch(client, &request, None, &request_id).await,
-        };
-        let outcome = match outcome {
-            // No part of a batch is a stream of events.
-            Ok(Done::Waiting(wait)) => wait.end().await.map_err(Failed::from),
-            Ok(Done::Text(result)) => Ok(result),
-            Err(failed) => Err(failed),
-        };
-        Some(match outcome {
-            Ok(result) => message::success(request.id, &result),
-            Err(Failed::Rpc(_, error)) => message::failure(Some(request.id), &error),
-            Err(Failed::Problem(problem)) => message::failure(Some(request.id), &rpc_error(&problem)),
-        })
-    }
-
     /// Runs one request of a client that is known.
     async fn dispatch(
         &self,
@@ -375,7 +294,7 @@ impl Exchange<'_> {
             }
             "tools/call" => {
                 let call_headers = CallHeaders::parse(self.headers)?;
-                let call = call::ToolCall::new(self, client, call_headers, idempotency_key, request_id);
+                let call = tool_call::ToolCall::new(self, client, call_headers, idempotency_key, request_id);
                 call.run(&request.params).await
             }
             method => {

@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::call::ToolCall;
+use super::question::Step;
+use super::tool_call::ToolCall;
 use super::{Done, Failed, Stop, connect, result};
 use contract::AnswerSchemas;
 use contract::words::{nearest, nearest_titled, shortened};
@@ -49,7 +50,7 @@ pub(super) async fn run(
     call: &mut ToolCall<'_>,
     catalogue: &Catalogue,
     own: Own,
-    step: &connect::Step<'_, '_>,
+    step: &Step<'_, '_>,
 ) -> Result<Done, Stop> {
     let decoded = step.arguments.and_then(decoded_structures);
     let given = decoded.as_deref().or(step.arguments);
@@ -271,14 +272,16 @@ async fn list_accounts(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &P
     if let Some(unknown) = connector.as_deref().and_then(|connector| unknown_connector(call, catalogue, connector)) {
         return Err(unknown);
     }
-    let connector = connector.or_else(|| call.exchange.connector.clone());
-    let filter = IntegrationFilter { limit: MAX_LISTED, connector, ..IntegrationFilter::default() };
+    // The agent sees no accounts of connectors without an operation in its view.
+    let among = Some(catalogue.tools().iter().map(|tool| tool.connector.clone()).collect());
+    let user_identifier = call.exchange.fixed_account().map(str::to_owned);
+    let filter =
+        IntegrationFilter { limit: MAX_LISTED, connector, among, user_identifier, ..IntegrationFilter::default() };
     let found = call.exchange.gateway.integrations.list_of_user(caller.tenant(), caller.subject(), filter).await;
     let found = found.map_err(|error| integration_problem(&error))?;
     let now = clock::now();
     let accounts: Vec<Value> = found
         .iter()
-        .filter(|integration| call.exchange.fixed_account().is_none_or(|fixed| integration.user_identifier == fixed))
         .map(|integration| {
             let record = json!(IntegrationRecord::at(integration, now));
             json!({

@@ -5,8 +5,8 @@
 
 use serde_json::{Value, json};
 
-use super::call::ToolCall;
 use super::result;
+use super::tool_call::ToolCall;
 use contract_rules::pointer;
 use mcp::Tool;
 use mcp::input_schema::{Extra, InputSchema};

@@ -78,7 +78,10 @@ impl Issuer {
     pub(super) async fn verify(&self, token: &Token<'_>) -> Result<Claims, JwtError> {
         let keys = self.keys.current();
         match self.check(keys.as_deref(), token) {
-            Err(JwtError::UnknownKey | JwtError::KeysUnavailable) => {
+            // An issuer may publish a new key under the id of the previous one.
+            Err(
+                JwtError::UnknownKey | JwtError::WrongSignature | JwtError::WrongAlgorithm | JwtError::KeysUnavailable,
+            ) => {
                 let newer = self.keys.newer_than(keys.as_ref()).await;
                 self.check(newer.as_deref(), token)
             }

@@ -2,8 +2,10 @@
 //!
 //! Keys are fetched at the start and then every ten minutes, or as often as the issuer says. A
 //! token with an unknown key causes an immediate fetch, because the issuer may have started to
-//! use a new one. That happens at most every 30 seconds, because anyone can send tokens with
-//! invented key ids. If a fetch fails, the known keys stay in use.
+//! use a new one. A token that the known key of its id does not verify does so too, because the
+//! issuer may have given the id to a new key. That happens at most every 30 seconds, because
+//! anyone can send tokens with invented key ids and signatures. If a fetch fails, the known keys
+//! stay in use.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +35,8 @@ const DEFAULT_LIFETIME: Duration = Duration::from_secs(600);
 const SHORTEST_LIFETIME: Duration = Duration::from_secs(60);
 pub(super) const LONGEST_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Delay after a failed fetch, and between two fetches because of unknown keys.
+/// Delay after a failed fetch, and between two fetches because of tokens that no known key
+/// verifies.
 const FETCH_BACKOFF: Duration = Duration::from_secs(30);
 
 /// Why a fetch failed.
@@ -56,8 +59,8 @@ pub(super) struct KeySource {
     path: String,
     /// `None` until the first fetch succeeds.
     keys: ArcSwapOption<KeySet>,
-    /// Time of the last fetch because of an unknown key. Held during such a fetch, so that
-    /// concurrent callers share it.
+    /// Time of the last fetch because of a token that no known key verifies. Held during such a
+    /// fetch, so that concurrent callers share it.
     last_extra_fetch: Mutex<Option<Instant>>,
     /// [`FETCH_BACKOFF`], except in tests.
     backoff: Duration,
@@ -85,7 +88,7 @@ impl KeySource {
         self.keys.load_full()
     }
 
-    /// The keys after `seen`, which does not have the key of a token. Fetches them, unless that
+    /// The keys after `seen`, which do not verify a token. Fetches them, unless that
     /// was done a moment ago. Returns the known keys if there are no newer ones.
     pub(super) async fn newer_than(&self, seen: Option<&Arc<KeySet>>) -> Option<Arc<KeySet>> {
         let mut last_extra_fetch = self.last_extra_fetch.lock().await;

@@ -55,14 +55,14 @@ impl JournalFile {
     /// Writes the new details of an integration. A failure is only logged, because the database
     /// may still take the tokens.
     pub(super) fn keep(&mut self, integration: &Integration, fence: i64, details: &Details, previous: &SecretDigest) {
-        let Some(entry) = Entry::new(integration, fence, details, previous) else { return };
+        let Some(entry) = JournalEntry::new(integration, fence, details, previous) else { return };
         self.holds_tokens = true;
         if let Err(error) = self.write(&entry) {
             tracing::warn!(integration = integration.id, %error, "new tokens cannot be written to `data_dir` first");
         }
     }
 
-    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+    fn write(&mut self, entry: &JournalEntry) -> io::Result<()> {
         let text = serde_json::to_vec(entry)?;
         self.file.write_all(&text)?;
         self.file.set_len(text.len() as u64)
@@ -91,7 +91,7 @@ pub(super) fn remove(path: &Path) {
 
 /// The tokens of one refresh, and the state of the row that they belong to.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Entry {
+pub(crate) struct JournalEntry {
     pub(crate) id: String,
     pub(crate) version: i64,
     pub(crate) fence: i64,
@@ -147,12 +147,12 @@ impl Journal {
     /// The tokens that an earlier process could not store any more, with their files. Files without
     /// tokens are removed: the process was killed before the provider had answered. Incomplete
     /// files are removed as well: it was killed while it wrote them.
-    pub(crate) fn entries(&self) -> Vec<(PathBuf, Entry)> {
+    pub(crate) fn entries(&self) -> Vec<(PathBuf, JournalEntry)> {
         let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         files.filter_map(|file| Some((file.path(), self.read(&file.path())?))).collect()
     }
 
-    fn read(&self, path: &Path) -> Option<Entry> {
+    fn read(&self, path: &Path) -> Option<JournalEntry> {
         let read = files::read_regular(path, MAX_BYTES);
         if read.as_ref().is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0)) {
             remove(path);
@@ -161,7 +161,7 @@ impl Journal {
         let entry = read.and_then(|bytes| {
             // Zeros at the end are the rest of the reserved place.
             let length = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-            Ok(serde_json::from_slice::<Entry>(&bytes[..length])?)
+            Ok(serde_json::from_slice::<JournalEntry>(&bytes[..length])?)
         });
         entry
             .inspect_err(|error| {
@@ -172,7 +172,7 @@ impl Journal {
     }
 }
 
-impl Entry {
+impl JournalEntry {
     /// `None` if the details have no secret.
     fn new(integration: &Integration, fence: i64, details: &Details, previous: &SecretDigest) -> Option<Self> {
         let Sealed { key_id, bytes } = details.secret.as_ref()?;

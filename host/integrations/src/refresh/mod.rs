@@ -33,7 +33,7 @@ use parking_lot::Mutex;
 pub(super) use self::journal::Journal;
 pub(super) use self::lease::{LEASE, MAX_WAIT, POLL};
 
-use self::journal::Entry;
+use self::journal::JournalEntry;
 use self::lease::RefreshLease;
 use self::outcome::Outcome;
 use self::write::Written;
@@ -82,6 +82,9 @@ pub(super) enum RefreshEnd {
     StoreFailed,
     /// The disk has no room for new tokens, so the provider was not asked.
     NoRoom,
+    /// The gateway itself failed, for example because the tokens cannot be unsealed. The row says
+    /// nothing about it.
+    Failed,
 }
 
 impl RefreshEnd {
@@ -92,6 +95,7 @@ impl RefreshEnd {
             Self::InTheRow => Ok(()),
             Self::StoreFailed => Err(IntegrationError::RefreshNotStored),
             Self::NoRoom => Err(IntegrationError::NoRoomForTokens),
+            Self::Failed => Err(IntegrationError::Secret("the refresh has failed; the log has the cause".to_owned())),
         }
     }
 }
@@ -123,10 +127,20 @@ impl Integrations {
         for (path, entry) in self.journal.entries() {
             let row = self.store.integrations().by_id(&entry.id).await?;
             if let Some(details) = row.and_then(|row| entry.details(&row)) {
-                let Entry { id, version, fence, .. } = &entry;
-                let written = self.try_write(id, *version, *fence, entry.previous().as_ref(), &details).await?;
-                if let Written::Stored = written {
-                    tracing::info!(integration = id, "stored the tokens that a killed gateway had received");
+                let JournalEntry { id, version, fence, .. } = &entry;
+                match self.try_write(id, *version, *fence, entry.previous().as_ref(), &details).await {
+                    Ok(Written::Stored) => {
+                        tracing::info!(integration = id, "stored the tokens that a killed gateway had received");
+                    }
+                    Ok(Written::Replaced | Written::Gone) => {}
+                    Err(IntegrationError::Store(error)) if error.is_failure() => return Err(error.into()),
+                    // Their data key was deleted, or the tokens in their place cannot be unsealed. No refresh
+                    // of any account would begin while this file is there.
+                    Err(error) => tracing::error!(
+                        integration = id,
+                        %error,
+                        "the tokens that a killed gateway had received cannot be stored, and are removed"
+                    ),
                 }
             }
             journal::remove(&path);
@@ -196,6 +210,7 @@ impl Integrations {
         match outcome {
             Outcome::StoreFailed => RefreshEnd::StoreFailed,
             Outcome::NoRoom => RefreshEnd::NoRoom,
+            Outcome::Failed => RefreshEnd::Failed,
             _ => RefreshEnd::InTheRow,
         }
     }

@@ -3,7 +3,7 @@
 //! `key` has the forms of keys, and `key_form` what a connector takes and how requests use it. If
 //! the manifest names an operation that checks the key, the key is tried before it is stored.
 
-use super::{ConnectRequest, Obtained};
+use super::request::{ConnectRequest, Obtained};
 use crate::{AccountSecret, BeginError, Key, KeyUse};
 use contract::ApiKey;
 use egress::SHORTEST_SECRET;

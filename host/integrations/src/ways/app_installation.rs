@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use super::credentials::kept_sealed;
-use crate::credentials_form::{CredentialsForm, FieldKind, private_key, text};
+use crate::credentials_form::{CredentialsForm, FieldKind, kept_sealed, private_key, text};
 
 /// The id of the installation. An application of the account's own is for the API: people know the
 /// id of an installation.

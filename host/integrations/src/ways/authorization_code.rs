@@ -7,9 +7,10 @@ use secrecy::SecretString;
 use serde_json::json;
 use url::Url;
 
-use super::{ConnectRequest, Member, replace};
+use super::request::{ConnectRequest, Member, replace};
 use crate::authorization::{NewAuthorization, random_secret, secret_of_user, state_hash};
-use crate::schema::MAX_URL_CHARACTERS;
+use crate::destination::MAX_URL_CHARACTERS;
+use crate::provider::redirect_uri;
 use crate::{AccountSecret, AuthorizationResult, BeginError, IntegrationError, Integrations};
 use config::Config;
 use contract::Oauth2;
@@ -152,23 +153,5 @@ impl Integrations {
             AuthorizationResult::from(&error)
         })?;
         Ok(secret_of_user(&provider, tokens, since))
-    }
-}
-
-/// The URL that a provider sends users back to. The operator registers exactly this text with the
-/// provider.
-pub(crate) fn redirect_uri(config: &Config, connector: &str) -> String {
-    format!("{}/connectors/{connector}/success-authorize-callback", config.public_url.as_str().trim_end_matches('/'))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_redirect_uri_is_below_the_public_url() {
-        let config = Config { public_url: Url::parse("https://gateway.example/base/").unwrap(), ..Config::default() };
-        let expected = "https://gateway.example/base/connectors/calendar/success-authorize-callback";
-        assert_eq!(redirect_uri(&config, "calendar"), expected);
     }
 }

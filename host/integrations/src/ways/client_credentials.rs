@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use super::credentials::kept_sealed;
-use crate::credentials_form::{CredentialsForm, FieldKind, scopes, secret, text};
+use crate::credentials_form::{CredentialsForm, FieldKind, kept_sealed, name, scopes, secret};
 use egress::SHORTEST_SECRET;
 
 /// The id and the secret of the client.
@@ -11,7 +10,7 @@ pub(super) fn form() -> CredentialsForm {
     CredentialsForm {
         required: vec!["client_id", "client_secret"],
         properties: json!({
-            "client_id": text("The id of the account's own OAuth client."),
+            "client_id": name("The id of the account's own OAuth client."),
             "client_secret": secret(SHORTEST_SECRET, "The secret of the client."),
             "scopes": scopes(),
         }),

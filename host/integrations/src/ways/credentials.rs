@@ -3,7 +3,8 @@
 //! The kinds of credentials differ in their forms here, and in their token requests
 //! (`oauth::AccountGrant`). The rest of the way is the same for all of them.
 
-use super::{ConnectRequest, Obtained, app_installation, client_credentials, service_account};
+use super::request::{ConnectRequest, Obtained};
+use super::{app_installation, client_credentials, service_account};
 use crate::credentials_form::CredentialsForm;
 use crate::provider::AccountIssuer;
 use crate::{AccountSecret, BeginError, IntegrationError, Integrations};
@@ -30,11 +31,6 @@ impl CredentialsForm {
             GrantType::AppInstallation => app_installation::form(),
         }
     }
-}
-
-/// The description of credentials of a kind.
-pub(super) fn kept_sealed(about: &str) -> String {
-    format!("{about} The gateway stores it sealed, gets access tokens with it, and never shows it again.")
 }
 
 impl Integrations {

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use secrecy::SecretString;
 
-use super::ConnectRequest;
+use super::request::ConnectRequest;
 use crate::authorization::{NewAuthorization, WITHDRAWN, random_secret, secret_of_user, state_hash};
 use crate::{AccountSecret, AuthorizationResult, BeginError, IntegrationError, Integrations};
 use contract::Oauth2;
@@ -169,6 +169,10 @@ impl Integrations {
     /// The failed result of the authorization.
     async fn ask_provider(&self, authorization: &Authorization) -> Result<Asked, AuthorizationResult> {
         let connector = authorization.holder.connector.as_str();
+        // Another gateway may have the connector, and ask the next time. If none has it, the code expires.
+        if self.registry.get(connector).is_none() {
+            return Ok(Asked::Pending);
+        }
         let provider = self.provider_of(authorization).await?;
         let code = self.verifier_of(authorization).await?;
         let code: SecretString = code.ok_or_else(|| AuthorizationResult::failed("internal_error"))?;
@@ -196,6 +200,7 @@ impl Integrations {
 
 /// A provider's answer about a device code, unless the authorization has failed.
 enum Asked {
+    /// The user has not decided yet, or this gateway could not ask.
     Pending,
     SlowDown,
     /// The time after which the provider accepts another request, if it says so.

@@ -10,7 +10,8 @@
 //! 4. **confirm**: an authorization may wait for the caller's confirmation (`conclude`).
 //! 5. **store**: the account is stored (`connect`).
 //!
-//! Each way is a file, with its first two stages and the members that its request has:
+//! `request` has the request that all ways get. Each way is a file, with its first two stages and
+//! the members that its request has:
 //! - `authorization_code`: the user signs in at the provider, which sends the browser back
 //! - `device_code`: the user enters a code on another device
 //! - `api_key`: the user has a key
@@ -21,26 +22,29 @@
 
 mod api_key;
 mod app_installation;
-pub(super) mod authorization_code;
+mod authorization_code;
 mod client_credentials;
 mod credentials;
-pub(super) mod device_code;
+mod device_code;
+mod request;
 mod service_account;
 
-use serde_json::{Value, json};
-
 use super::credentials_form::CredentialsForm;
-use super::{AccountSecret, BeginError, Destination, Integrations, KeyForm};
+use super::{AccountSecret, BeginError, IntegrationError, Integrations, KeyForm, NotConfigured};
 use config::Config;
 use contract::words::{nearest, shortened};
 use contract::{AddressPart, ApiKey, AuthScheme, Oauth2};
-use registry::{Connector, RefusedPart};
-use store::{Account, AccountAddress, AuthType, GrantType, Holder, KeyId, Labels};
+use registry::Connector;
+use store::{AccountAddress, AuthType, GrantType};
 
 pub(super) use self::credentials::grant_types;
+pub(super) use self::request::Member;
 
 pub use self::authorization_code::{NoAuthorization, StartedAuthorization};
 pub use self::device_code::{DEVICE_CODE, DeviceStep, StartedDevice};
+pub use self::request::{ConnectRequest, Obtained};
+
+use self::request::replace;
 
 /// A way to connect an account of a connector.
 #[derive(Clone, Copy, Debug)]
@@ -57,31 +61,6 @@ pub enum Way<'a> {
     DeviceCode(&'a Oauth2),
 }
 
-/// A request to connect an account.
-pub struct ConnectRequest {
-    /// The user, and the connector.
-    pub holder: Holder,
-    /// The name of the integration. `None` for the name of the account at the service.
-    pub user_identifier: Option<String>,
-    /// `true` if the user of an authorization may replace the account behind the identifier by
-    /// another one.
-    pub replaces: bool,
-    /// `true` if the grant of an authorization is used only after the caller has confirmed it.
-    pub confirms: bool,
-    /// The labels of the integration. `None` keeps the labels of an integration that is overwritten.
-    pub labels: Option<Labels>,
-    /// The parts of the account's address that the user gave, which the connector accepts.
-    pub address: AccountAddress,
-    /// The application's page that the user comes back to from the provider. `None` if the page of
-    /// a link is that page, or if the user is not sent away.
-    pub destination: Option<Destination>,
-    /// The id of the link on whose page the user connects the account. `None` if the application
-    /// does. Only the browser that has the link completes an authorization.
-    pub connect_link: Option<String>,
-    /// The API key of the caller. `None` for a JWT or a link.
-    pub key_id: Option<KeyId>,
-}
-
 /// The first stage of a connection. `T` is the account of a way that needs no more of the user.
 pub enum Begun<T> {
     /// The user must sign in at the provider.
@@ -90,37 +69,6 @@ pub enum Begun<T> {
     Code(StartedDevice),
     /// The user has nothing more to do.
     Done(T),
-}
-
-/// The secret of an account, and the account if its credentials name it.
-pub type Obtained = (AccountSecret, Option<Account>);
-
-/// A member of a request that not every way has.
-pub(super) struct Member {
-    pub(super) name: &'static str,
-    pub(super) schema: Value,
-    pub(super) is_required: bool,
-}
-
-impl ConnectRequest {
-    /// A request for an account at this address, without options.
-    ///
-    /// # Errors
-    /// If the connector refuses a part of the address.
-    pub fn new(connector: &Connector, holder: Holder, address: AccountAddress) -> Result<Self, RefusedPart> {
-        connector.check_address_of_user(&address)?;
-        Ok(Self {
-            holder,
-            user_identifier: None,
-            replaces: false,
-            confirms: false,
-            labels: None,
-            address,
-            destination: None,
-            connect_link: None,
-            key_id: None,
-        })
-    }
 }
 
 impl<'a> Way<'a> {
@@ -213,15 +161,25 @@ impl Integrations {
             Way::NoSecret => Begun::Done((AccountSecret::None, None)),
         })
     }
-}
 
-/// The member by which an authorization may replace an account.
-fn replace() -> Member {
-    let description = "true if another account may replace the one that is connected under `user_identifier`.";
-    Member {
-        name: "replace",
-        schema: json!({"type": ["boolean", "null"], "description": description}),
-        is_required: false,
+    /// The settings that the operator must make before a user of the tenant can connect an account.
+    /// `None` if users can connect one.
+    ///
+    /// # Errors
+    /// If the store or the vault fails.
+    pub async fn missing_setup(
+        &self,
+        tenant: &str,
+        connector: &Connector,
+    ) -> Result<Option<NotConfigured>, IntegrationError> {
+        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Ok(None) };
+        // An account that brings its own credentials needs no client of the gateway.
+        if Way::of(connector, &self.config).iter().any(|way| matches!(way, Way::Credentials(_))) {
+            return Ok(None);
+        }
+        let client = self.client_for_new(tenant, connector, scheme).await?;
+        let address = connector.example_address(&AccountAddress::new());
+        Ok(self.configured_provider(connector, scheme, client, &address).err())
     }
 }
 

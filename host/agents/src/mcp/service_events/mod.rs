@@ -224,6 +224,9 @@ impl Asked<'_> {
                 .as_str()
                 .ok_or_else(|| invalid("The argument `account` must be a string."))
                 .map(str::to_owned)?;
+            if argument.contains('\0') {
+                return Err(invalid("The argument `account` must have no zero byte (U+0000).").into());
+            }
             if named.as_ref().is_some_and(|named| *named != argument) {
                 return Err(invalid("The address or a header names another account; leave `account` out.").into());
             }

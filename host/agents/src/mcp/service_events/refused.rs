@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{Asked, Found};
-use crate::mcp::connect::{CONNECT, link, url_question, url_required};
+use crate::mcp::connect::{link, url_question, url_required};
 use crate::mcp::lifecycle::Client;
+use crate::mcp::question::CONNECT;
 use crate::mcp::{Failed, Stop};
 use contract::words::{nearest, shortened};
 use mcp::Revision;

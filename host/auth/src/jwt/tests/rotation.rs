@@ -27,6 +27,37 @@ async fn new_keys_without_ids_are_found_too() {
 }
 
 #[tokio::test]
+async fn a_new_key_under_the_id_of_the_previous_one_is_found() {
+    let (old, new) = (Pair::ec(), Pair::ec());
+    let published = Published::new(&[old.jwk("1", json!({}))]).await;
+    let issuers = published.eager();
+    let token = |pair: &Pair| pair.sign(es256("1"), &claims(json!({})));
+    issuers.verify(&token(&old)).await.unwrap();
+    published.publish(&[new.jwk("1", json!({}))]);
+    issuers.verify(&token(&new)).await.unwrap();
+    assert_eq!(issuers.verify(&token(&old)).await, Err(JwtError::WrongSignature));
+    let other_kind = Pair::ed();
+    published.publish(&[other_kind.jwk("1", json!({}))]);
+    issuers.verify(&other_kind.sign(json!({ "alg": "EdDSA", "kid": "1" }), &claims(json!({})))).await.unwrap();
+}
+
+#[tokio::test]
+async fn many_forged_tokens_at_once_cause_one_fetch() {
+    let pair = Pair::ec();
+    let published = Published::new(&[pair.jwk("1", json!({}))]).await;
+    let issuers = published.issuers();
+    issuers.issuers[0].keys.fetch().await.unwrap();
+    let forged: Vec<_> = (0..200).map(|_| Pair::ec().sign(es256("1"), &claims(json!({})))).collect();
+    let answers = join_all(forged.iter().map(|token| issuers.verify(token))).await;
+    assert!(answers.iter().all(|answer| answer == &Err(JwtError::WrongSignature)));
+    assert_eq!(published.fetches(), 2, "the first fetch is that of the start");
+    issuers.verify(&pair.sign(es256("1"), &claims(json!({})))).await.unwrap();
+    // An unknown key has the same pause.
+    assert_eq!(issuers.verify(&pair.sign(es256("2"), &claims(json!({})))).await, Err(JwtError::UnknownKey));
+    assert_eq!(published.fetches(), 2);
+}
+
+#[tokio::test]
 async fn many_unknown_keys_at_once_cause_one_fetch() {
     let pair = Pair::ec();
     let published = Published::new(&[pair.jwk("1", json!({}))]).await;
