@@ -36,50 +36,29 @@ store/src/jobs/types.rs  ids that sort by their time
 database/src/sqlite/mod.rs  the clock of SQLite, which runs evenly from the start of the process on
 '
 
-# Types take a secret as a secret: the vault seals it, `egress::Credential` sends it, `egress::Masker` searches for it. A reviewer of
-# secrets reads these files alone. Each is here with what it does with the text of a secret.
+# Types take a secret as a secret: the vault seals it, `egress::Credential` sends it, `egress::Masker` searches for it, and
+# `store::ShownOnce` shows one that was just made. A reviewer of secrets reads these files alone. Each is here with what it does with
+# the text of a secret.
 exposers='
-vault/src/cipher.rs                        encrypts it
-vault/src/lib.rs                           reads unsealed text and JSON
-vault/src/master.rs                        the master key: its id, its file, and the keys that it seals
-egress/src/credential.rs                   headers, queries and forms
-egress/src/needle.rs                       the search for it in responses
-egress/src/sign/aws.rs                     signs requests
-egress/src/sign/hmac.rs                    the same
-hooks/src/secret.rs                        verifies the requests of services
-webhooks/src/signature.rs                  signs webhooks
-triggers/src/push.rs                       the secrets of an inbox
-sandbox/src/cache.rs                       the key of compiled modules
-sandbox/src/http/hook.rs                   fills the secret of an inbox in
-oauth/src/tokens.rs                        the sealed form of tokens
-oauth/src/account_grant.rs                 the sealed form of the credentials of accounts
-oauth/src/provider.rs                      hands it to the library for OAuth
-oauth/src/revoke.rs                        a token in the body of a revocation
-integrations/src/account_secret.rs         its digest, and the key in its sealed form
-integrations/src/authorization_result.rs   the completion in the URL of the user
-integrations/src/import.rs                 checks what is imported, and hashes it
-integrations/src/key.rs                    the forms of keys
-auth/src/bootstrap.rs                      the first key, which the operator chose
-config/src/private_key.rs                  reads PEM
-config/src/telemetry.rs                    headers for the collector
-tls/src/pair.rs                            the digest of a private key, and its PEM
-database/src/postgres/address.rs           the password in the URL of the database
-rest/src/connect/form.rs                   the credentials that a person typed
-rest/src/connect/visit.rs                  the same
-rest/src/integrations/callback.rs          the code of a callback, for its fuzz target
-rest/src/webhooks.rs                       shows a new secret once
-agents/src/agent_sessions.rs               the same
-operators/src/admin/keys.rs                the same
-cli/src/keys/mod.rs                        the same
-cli/src/operator/listen.rs                 the same
-src/welcome.rs                             the same
-cli/src/operator/age.rs                    the key of an encrypted file
-authoring/src/gateway/remote.rs            sends the key of a gateway
-authoring/src/oci/credentials.rs           sends the password of a registry
-authoring/src/dev/account.rs               connects an account with it
-authoring/src/dev/mod.rs                   shows the key of a temporary gateway
-authoring/src/dev/provider.rs              gives out the token of the author
-authoring/src/compile_cache.rs             writes the key of compiled modules to its file
+vault/src/cipher.rs              encrypts it, and reads unsealed text and JSON
+vault/src/master.rs              the master key: its id, its file, and the keys that it seals
+vault/src/shown_once.rs          a secret that was just made: keys, tokens, completions, secrets of webhooks
+egress/src/credential.rs         headers, queries, forms and other bodies
+egress/src/needle.rs             the search for it in responses
+egress/src/sign/aws.rs           signs requests
+egress/src/sign/hmac.rs          the same
+hooks/src/secret.rs              verifies the requests of services
+webhooks/src/signature.rs        signs webhooks
+sandbox/src/cache.rs             the key of compiled modules
+database/src/digest.rs           its digest
+database/src/postgres/address.rs the password in the URL of the database
+oauth/src/secret_text.rs         the sealed form of tokens and of credentials of accounts, and the library for OAuth
+integrations/src/key.rs          the forms of keys
+integrations/src/import.rs       checks what is imported, and hashes it
+config/src/private_key.rs        reads PEM
+rest/src/connect/form.rs         the credentials that a person typed
+cli/src/operator/age.rs          the key of an encrypted file
+authoring/src/dev/account.rs     the credential of the author, for an account and from the stand-in of a provider
 '
 
 # Prints each line of code in the folder $1 that matches the extended regular expression $2, with the advice $4, except in the

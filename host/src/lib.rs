@@ -49,8 +49,8 @@ pub use config::{Config, ConfigError, LogFormat, Oauth, OauthClient, environment
 // Its connectors, and how they change.
 pub use registry::{
     Actor, AuthorSettings, ChangeError, Connector, Endpoint, GRANT_COMMAND, Installation, Installed, Operation,
-    Refusal, RefusedPart, Registry, key_id_of_signature, present_module, signature_file, signature_fits, signature_of,
-    try_schemas,
+    Refusal, RefusedPart, Registry, Swapped, key_id_of_signature, present_module, signature_file, signature_fits,
+    signature_of, try_schemas,
 };
 
 // The records of the admin routes, which commands print.

@@ -15,7 +15,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rustix::process::Signal;
-use secrecy::SecretString;
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -30,8 +29,8 @@ use integrations::IntegrationError;
 use metrics::Metrics;
 use registry::Registry;
 use sandbox::{CompiledModules, StartError};
-use store::StoreError;
 use store::vault::VaultError;
+use store::{ShownOnce, StoreError};
 use tls::{Certificates, TlsError};
 
 pub use self::parts::{open_egress, start_registry};
@@ -82,7 +81,7 @@ pub struct Extras {
 }
 
 /// See [`Extras::ready`].
-pub type Ready = Box<dyn FnOnce(&Config, &Registry, Option<&SecretString>) + Send>;
+pub type Ready = Box<dyn FnOnce(&Config, &Registry, Option<&ShownOnce>) + Send>;
 
 /// Serves until SIGTERM, SIGINT or SIGHUP, then waits for running requests to end.
 ///

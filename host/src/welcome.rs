@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
 use config::Config;
 use contract::AuthScheme;
 use contract::words::printable;
 use registry::Registry;
+use store::ShownOnce;
 
 /// A call that works without an account: an operation of a live connector, with the example of its
 /// manifest.
@@ -18,7 +18,7 @@ struct ExampleCall {
 }
 
 /// Prints the greeting. The first key is printed here once, and never logged.
-pub fn print(config: &Config, registry: &Registry, first_key: Option<&SecretString>) {
+pub fn print(config: &Config, registry: &Registry, first_key: Option<&ShownOnce>) {
     let greeting = text(config.public_url.as_str(), first_key, example_call(registry).as_ref());
     let mut output = io::stdout();
     let Err(error) = output.write_all(printable(&greeting).as_bytes()).and_then(|()| output.flush()) else { return };
@@ -32,13 +32,13 @@ pub fn print(config: &Config, registry: &Registry, first_key: Option<&SecretStri
     }
 }
 
-fn text(public_url: &str, first_key: Option<&SecretString>, example: Option<&ExampleCall>) -> String {
+fn text(public_url: &str, first_key: Option<&ShownOnce>, example: Option<&ExampleCall>) -> String {
     let address = public_url.trim_end_matches('/');
     let mut text = format!("Connector Gateway is at {address}\nIn a browser: {address}/docs\n");
     if let Some(key) = first_key {
-        text += &format!("\nYour first API key, shown only now:\n\n  {}\n", key.expose_secret());
+        text += &format!("\nYour first API key, shown only now:\n\n  {}\n", key.shown());
     }
-    let key = first_key.map_or("$KEY", |key| key.expose_secret());
+    let key = first_key.map_or_else(|| "$KEY".to_owned(), |key| key.shown().to_string());
     text += &format!("\nTry:\n\n  curl -s {address}/connectors -H \"Authorization: Bearer {key}\"\n");
     if let Some(ExampleCall { path, body }) = example {
         text += &format!(
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn the_first_key_is_in_every_request_to_try() {
         let example = ExampleCall { path: "/connectors/a/b".to_owned(), body: r#"{"q":"it's"}"#.to_owned() };
-        let text = text("http://127.0.0.1:8080/", Some(&"cgw_secret".into()), Some(&example));
+        let text = text("http://127.0.0.1:8080/", Some(&"cgw_secret".to_owned().into()), Some(&example));
         let [list, operation] =
             ["Try:\n\n  curl -s http://127.0.0.1:8080/connectors ", "it needs a network:\n\n  curl"]
                 .map(|words| text.find(words).unwrap_or_else(|| panic!("{words} in {text}")));

@@ -245,6 +245,12 @@ fn a_compressed_answer_is_read_whatever_its_coding_is_called_and_a_damaged_one_i
     upstream.reply("/", Reply::typed("image/png", damaged).header("content-encoding", "gzip"));
     let call = gateway.client().request("POST", "/connectors/hostile/forward").header("accept", "image/png");
     call.json(&json!({"path": "/"})).send().problem(502, "upstream-not-understood");
+    upstream.reply("/", Reply::typed("image/png", "x").header("content-encoding", "br"));
+    let encoded = gateway.call("hostile/forward_file", json!({"path": "/"}));
+    let problem = encoded.problem(502, "upstream-not-understood");
+    assert!(problem["detail"].as_str().unwrap().contains("\"br\""), "{problem}");
+    upstream.reply("/", Reply::typed("image/png", "").header("content-encoding", "br"));
+    assert_eq!(gateway.call("hostile/forward_file", json!({"path": "/"})).ok()["size"], 0);
 }
 
 #[test]

@@ -211,6 +211,48 @@ fn an_answer_that_is_too_large_to_keep_reaches_the_first_caller_and_is_not_fetch
 }
 
 #[test]
+fn a_call_whose_caller_leaves_before_it_runs_is_run_once() {
+    let (store, upstream) = (Store::postgres(), counting());
+    let gateway = gateway(&store, &upstream);
+    let (client, database) = (gateway.client(), store.database());
+    let request = || {
+        let request = client.request("POST", "/connectors/hostile/write").header("idempotency-key", "k");
+        request.json(&write_to("/count"))
+    };
+    std::thread::scope(|scope| {
+        // Until there is the table `released`, no gateway can take a key.
+        let locking = scope.spawn(|| {
+            database.sql(
+                "DO $$ BEGIN
+                     LOCK TABLE idempotency_keys IN ACCESS EXCLUSIVE MODE;
+                     WHILE NOT EXISTS (SELECT FROM pg_class WHERE relname = 'released') LOOP PERFORM pg_sleep(0.02); END LOOP;
+                 END $$",
+            );
+        });
+        let is_found = |query: &str| (database.query(query) != "0").then_some(());
+        support::wait_for("the lock", || {
+            is_found(
+                "SELECT count(*) FROM pg_locks WHERE relation = 'idempotency_keys'::regclass AND granted
+                     AND mode = 'AccessExclusiveLock'",
+            )
+        });
+        let first = request().begin();
+        support::wait_for("the call to wait for its key", || {
+            is_found(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+                     AND query LIKE 'DELETE FROM idempotency_keys WHERE id = %'",
+            )
+        });
+        first.give_up();
+        database.sql("CREATE TABLE released ()");
+        locking.join().unwrap();
+    });
+    let answer = support::wait_for("the first answer", || Some(request().send()).filter(|one| one.status != 409));
+    assert_eq!((answer.ok(), answer.header("idempotent-replayed")), (json!({"n": 1}), "true"));
+    assert_eq!(upstream.seen().len(), 1);
+}
+
+#[test]
 fn an_operation_that_reads_runs_every_time() {
     let upstream = counting();
     let gateway = gateway(&Store::Sqlite, &upstream);

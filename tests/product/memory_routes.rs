@@ -201,6 +201,8 @@ fn the_result_of_a_job_is_held_until_its_caller_has_read_it() {
         let caller = narrow_connection(&gateway.address(), call.request.as_bytes());
         // Until its end, the job itself holds the answer of the service.
         wait_for(call.name, || ended(*jobs));
+        // It gives it back a moment later, and then the record or the event is made.
+        thread::sleep(Duration::from_secs(1));
         wait_for(call.name, || (held() >= LARGE as f64).then_some(()));
         thread::sleep(Duration::from_secs(1));
         assert!(held() >= LARGE as f64, "{}: {} bytes are held", call.name, held());

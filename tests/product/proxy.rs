@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use support::setup::KEY;
 use support::wire::connection;
 use support::{
-    Answer, Client, Dialect, Endpoint, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module, usage,
+    Answer, Client, Dialect, Endpoint, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module, usage, wait_for,
 };
 
 use crate::integrations::{client, connect, on_each_store, started};
@@ -33,6 +33,14 @@ fn open(url: &str, config: &str) -> (Gateway, Client) {
         .general(config)
         .upstream("account", "api", url)
         .start();
+    let caller = client(&gateway, "default", None, "proxy");
+    (gateway, caller)
+}
+
+/// As [`open`], without a rate limit.
+fn unlimited(url: &str) -> (Gateway, Client) {
+    let described = json!({"identifier": "account", "auth": "none"});
+    let gateway = Setup::new().module("account", module::account(&described)).upstream("account", "api", url).start();
     let caller = client(&gateway, "default", None, "proxy");
     (gateway, caller)
 }
@@ -170,6 +178,63 @@ fn a_request_with_an_idempotency_key_is_sent_once() {
     assert_eq!(service.seen().len(), 1);
     send("y", "/a").problem(422, "idempotency-key-reused");
     send("x", "/a?b=1").problem(422, "idempotency-key-reused");
+}
+
+#[test]
+fn a_request_that_the_service_has_not_taken_can_be_sent_again_with_its_idempotency_key() {
+    let service = Upstream::start();
+    let (_gateway, caller) = unlimited(&service.url());
+    let send = |path: &str| -> Answer {
+        let call = caller.request("POST", &format!("/proxy/account/api{path}")).header("idempotency-key", path);
+        call.body("x").send()
+    };
+    for (path, status) in [("/early", 425), ("/late", 408)] {
+        service.reply(path, Reply::json(json!({"no": 1})).status(status));
+        assert_eq!(send(path).status, status, "{path}");
+        service.reply(path, Reply::json(json!({"yes": 1})).status(201));
+        let again = send(path);
+        assert_eq!((again.status, again.header("idempotent-replayed"), again.json()), (201, "", json!({"yes": 1})));
+        let replayed = send(path);
+        assert_eq!((replayed.status, replayed.header("idempotent-replayed")), (201, "true"));
+    }
+}
+
+#[test]
+fn a_rate_limit_of_the_service_is_not_kept_for_an_idempotency_key() {
+    let service = Upstream::start();
+    service.reply("*", Reply::json(json!({"no": 1})).status(429).header("retry-after", "1"));
+    let (_gateway, caller) = unlimited(&service.url());
+    let send = || caller.request("POST", "/proxy/account/api/a").header("idempotency-key", "k").body("x").send();
+    let first = send();
+    assert_eq!((first.status, first.header("x-error-source")), (429, "upstream"), "{}", first.text());
+    service.reply("*", Reply::json(json!({"yes": 1})));
+    let again = wait_for("the service to be called again", || Some(send()).filter(|answer| answer.status != 429));
+    assert_eq!((again.status, again.header("idempotent-replayed"), again.json()), (200, "", json!({"yes": 1})));
+    assert_eq!(send().header("idempotent-replayed"), "true");
+}
+
+#[test]
+fn an_idempotency_key_belongs_to_the_headers_that_change_the_meaning_of_a_request() {
+    let service = Upstream::start();
+    service.reply("*", Reply::json(json!({})).status(412));
+    let (_gateway, caller) = unlimited(&service.url());
+    let send = |headers: &[(&str, &str)]| -> Answer {
+        let call = caller.request("PUT", "/proxy/account/api/a").header("idempotency-key", "k").body("x");
+        headers.iter().fold(call, |call, (name, value)| call.header(name, value)).send()
+    };
+    let first = [("content-type", "text/csv"), ("if-match", "\"1\""), ("x-proxy-header-x-version", "1")];
+    assert_eq!(send(&first).status, 412);
+    let with_other_answer = [&first[..], &[("accept", "application/json"), ("prefer", "wait=20")]].concat();
+    let again = send(&with_other_answer);
+    assert_eq!((again.status, again.header("idempotent-replayed")), (412, "true"));
+    for (index, other) in ["text/plain", "\"2\"", "2"].into_iter().enumerate() {
+        let mut changed = first;
+        changed[index].1 = other;
+        let problem = send(&changed).problem(422, "idempotency-key-reused");
+        assert!(problem["detail"].as_str().unwrap().contains("If-*"), "{problem}");
+    }
+    send(&first[..2]).problem(422, "idempotency-key-reused");
+    assert_eq!(service.seen().len(), 1);
 }
 
 #[test]

@@ -85,6 +85,10 @@ fn a_part_of_a_file_is_answered_where_the_service_has_parts() {
         _ => Reply::empty(416).header("content-range", "bytes */10"),
     });
     upstream.reply("/whole", Reply::typed("text/plain", "0123456789"));
+    upstream.on("/record", |seen| match seen.header("range") {
+        "" => Reply::json(json!({"a": 1})),
+        _ => Reply::typed("application/json", "{\"a\"").status(206).header("content-range", "bytes 0-3/7"),
+    });
     let gateway = gateway(&upstream, "");
     let get = |path: &str, headers: &[(&str, &str)]| {
         post(&gateway, "/connectors/hostile/forward_file", headers, &json!({"path": path}))
@@ -100,6 +104,12 @@ fn a_part_of_a_file_is_answered_where_the_service_has_parts() {
     get("/file", &[accept, ("range", "bytes=90-99")]).problem(416, "upstream-rejected");
     assert_eq!(get("/file", &[range]).ok()["size"], 10, "JSON has the whole file");
     get("/file", &[("accept", "image/png"), range]).problem(400, "bad-request");
+    let parts = get("/file", &[accept, ("range", "bytes=0-1,4-5")]);
+    assert_eq!((parts.status, parts.text().as_str()), (200, "0123456789"), "several parts are no part of the file");
+    let record =
+        |headers: &[(&str, &str)]| post(&gateway, "/connectors/hostile/forward", headers, &json!({"path": "/record"}));
+    record(&[accept, range]).problem(400, "bad-request");
+    assert_eq!(record(&[accept]).ok(), json!({"a": 1}));
     upstream.take_seen();
     post(&gateway, "/connectors/hostile/forward_json", &[accept, range], &json!({"path": "/file"}))
         .problem(502, "upstream-not-understood");

@@ -137,3 +137,33 @@ fn a_request_that_http2_turned_away_is_sent_again_even_if_it_writes() {
     assert_eq!(answer.ok(), json!({"done": true}));
     assert_eq!(requests.load(Ordering::Relaxed), 2);
 }
+
+#[test]
+fn an_http2_connection_whose_peer_has_vanished_is_replaced() {
+    let authority = Authority::new();
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&connections);
+    let address = serve(authority.server(&["h2"]), move |stream| {
+        let has_vanished = counter.fetch_add(1, Ordering::Relaxed) == 0;
+        async move {
+            let mut connection = h2::server::handshake(stream).await.unwrap();
+            while let Some(Ok((_, mut respond))) = connection.accept().await {
+                if has_vanished {
+                    std::future::pending::<()>().await;
+                }
+                let answer = hyper::Response::builder().header("content-type", "application/json").body(()).unwrap();
+                let mut body = respond.send_response(answer, false).unwrap();
+                body.send_data("{\"done\":true}".into(), true).unwrap();
+            }
+        }
+    });
+    let roots = roots(&authority);
+    let gateway = Setup::new()
+        .guest("hostile")
+        .upstream("hostile", "api", &format!("https://{address}"))
+        .config("limits.timeout_s = 600")
+        .variable("SSL_CERT_FILE", roots.path().to_str().unwrap())
+        .start();
+    assert_eq!(gateway.call("hostile/forward", json!({"path": "/"})).ok(), json!({"done": true}));
+    assert_eq!(connections.load(Ordering::Relaxed), 2);
+}

@@ -17,7 +17,8 @@ use ring::rand::{SecureRandom, SystemRandom};
 use rustix::fs::{Access, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use sandbox::CompiledModules;
-use secrecy::{ExposeSecret, SecretBox};
+use secrecy::SecretBox;
+use secrecy::zeroize::Zeroizing;
 use thiserror::Error;
 
 use crate::output::remark;
@@ -90,11 +91,11 @@ fn make(folder: &Path) -> Result<(), CacheError> {
     if fs::symlink_metadata(&path).is_ok() {
         return Ok(());
     }
-    let mut key = zeroed();
+    // The key is written and forgotten. It is read like that of another command.
+    let mut key = Zeroizing::new([0_u8; KEY_BYTES]);
     let random = SystemRandom::new().fill(key.as_mut_slice());
     random.map_err(|_| failed(io::Error::other("the operating system gives no random numbers")))?;
-    let key = SecretBox::new(key);
-    match files::create_atomically(&path, |file| file.write_all(key.expose_secret())) {
+    match files::create_atomically(&path, |file| file.write_all(key.as_slice())) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(CacheError::Io { path, source: error }),
         _ => Ok(()),
     }
@@ -117,7 +118,7 @@ fn open_in(folder: &Path) -> Result<CompiledModules, CacheError> {
     check(&key, &path, folder)?;
     let writable = rustix::fs::accessat(&opened, ".", Access::WRITE_OK, AtFlags::EACCESS);
     writable.map_err(failed(folder))?;
-    let mut bytes = zeroed();
+    let mut bytes = Box::new([0; KEY_BYTES]);
     let is_whole = key.read_exact(bytes.as_mut_slice()).is_ok() && key.read(&mut [0]).is_ok_and(|more| more == 0);
     let key = SecretBox::new(bytes);
     if !is_whole {
@@ -139,19 +140,19 @@ fn check(opened: &File, path: &Path, folder: &Path) -> Result<(), CacheError> {
     Ok(())
 }
 
-fn zeroed() -> Box<[u8; KEY_BYTES]> {
-    Box::new([0; KEY_BYTES])
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+    use store::digest::{sha256, sha256_of_secret};
 
-    fn key(folder: &Path) -> Result<[u8; KEY_BYTES], String> {
+    /// The digest of the key that is opened. It is the one of the file.
+    fn key(folder: &Path) -> Result<[u8; 32], String> {
         let opened = make(folder).and_then(|()| open_in(folder));
-        opened.map(|modules| *modules.key.expose_secret()).map_err(|error| error.to_string())
+        let digest = opened.map(|modules| sha256_of_secret(&modules.key)).map_err(|error| error.to_string())?;
+        assert_eq!(digest, sha256(&fs::read(folder.join(KEY)).unwrap()));
+        Ok(digest)
     }
 
     fn set_mode(path: &Path, mode: u32) {
@@ -163,7 +164,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("caches/connector-gateway");
         let first = key(&folder).unwrap();
-        assert_ne!(first, [0; KEY_BYTES]);
+        assert_ne!(first, sha256(&[0; KEY_BYTES]));
         assert_eq!(key(&folder).unwrap(), first);
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&folder), mode(&folder.join(KEY))), (0o700, 0o600));
@@ -190,7 +191,8 @@ mod tests {
     fn links_and_keys_of_another_length_are_refused() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("connector-gateway");
-        let good = key(&folder).unwrap();
+        key(&folder).unwrap();
+        let good = fs::read(folder.join(KEY)).unwrap();
         for content in [&good[..31], &[&good[..], &[0]].concat(), b""] {
             fs::write(folder.join(KEY), content).unwrap();
             assert!(key(&folder).unwrap_err().contains("is not a key of 32 bytes"));

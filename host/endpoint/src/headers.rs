@@ -46,13 +46,13 @@ impl CallHeaders {
         for (name, value) in headers {
             let text = || value.to_str().ok();
             match name.as_str() {
-                "accept" if call_headers.accept.is_none() => call_headers.accept = text().map(Box::from),
+                "accept" => call_headers.accept = joined(call_headers.accept, text()),
                 "x-user-identifier" => {
                     call_headers.user_identifier = Some(named(value, call_headers.user_identifier.is_some())?.into());
                 }
                 "prefer" => prefer = text(),
                 "request-timeout" => request_timeout = Some(value),
-                "range" => call_headers.range = text().filter(|range| range.starts_with("bytes=")).map(Box::from),
+                "range" => call_headers.range = text().filter(|range| is_one_part(range)).map(Box::from),
                 "x-debug" => call_headers.wants_debug = value == "1",
                 _ => {}
             }
@@ -60,6 +60,21 @@ impl CallHeaders {
         call_headers.requested_timeout = requested_timeout(request_timeout, prefer.unwrap_or_default())?;
         Ok(call_headers)
     }
+}
+
+/// Adds a line of a list to the lines before it (RFC 9110, section 5.3).
+fn joined(lines: Option<Box<str>>, line: Option<&str>) -> Option<Box<str>> {
+    match (lines, line) {
+        (Some(lines), Some(line)) => Some([&*lines, ", ", line].concat().into()),
+        (lines, line) => lines.or_else(|| line.map(Box::from)),
+    }
+}
+
+/// Returns `true` if a header `Range` names one part. Several parts would come in a body of another
+/// form, which is no part of the file. The gateway ignores such a header, as a server may (RFC
+/// 9110, section 14.2).
+fn is_one_part(range: &str) -> bool {
+    range.starts_with("bytes=") && !range.contains(',')
 }
 
 fn requested_timeout(
@@ -180,6 +195,35 @@ mod tests {
             &[b"a\tb"],
         ] {
             assert!(of(values).unwrap_err().contains("X-Reason"), "{values:?}");
+        }
+    }
+
+    fn parsed(lines: &[(&'static str, &'static str)]) -> CallHeaders {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        CallHeaders::parse(&headers).unwrap_or_else(|_| panic!("{lines:?}"))
+    }
+
+    #[test]
+    fn all_lines_of_accept_count() {
+        let accepted = parsed(&[("accept", "application/json"), ("accept", "application/pdf, */*;q=0.1")]).accept;
+        assert_eq!(accepted.as_deref(), Some("application/json, application/pdf, */*;q=0.1"));
+        assert_eq!(parsed(&[("accept", "text/plain")]).accept.as_deref(), Some("text/plain"));
+        assert_eq!(parsed(&[]).accept, None);
+    }
+
+    #[test]
+    fn a_range_is_one_part_of_a_file_in_bytes() {
+        for (range, is_taken) in [
+            ("bytes=0-9", true),
+            ("bytes=-5", true),
+            ("bytes=0-1,4-5", false),
+            ("bytes=0-1, -1", false),
+            ("rows=1-2", false),
+        ] {
+            assert_eq!(parsed(&[("range", range)]).range.is_some(), is_taken, "{range}");
         }
     }
 

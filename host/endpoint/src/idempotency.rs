@@ -25,6 +25,11 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Marks an answer that was kept.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
+/// Marks an answer of a service that has surely not acted on the request. It is not kept, so that
+/// the caller can send the request again with the same key.
+#[derive(Clone, Copy, Debug)]
+pub struct DidNothing;
+
 /// Maximum length of a key.
 pub const MAX_KEY_CHARACTERS: usize = 255;
 
@@ -67,7 +72,7 @@ pub fn key_in_headers(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
 
 /// Answers a call with this key: runs it if the key is new, else repeats the first answer.
 /// `request` are the parts that make two calls the same. The call runs to its end even if the
-/// caller disconnects.
+/// caller disconnects, also while its key is taken: the caller is the one who sends the call again.
 ///
 /// # Errors
 /// 409 while the first call runs, if its outcome is not known, or if its answer was not kept; 422
@@ -81,15 +86,22 @@ pub async fn answer_idempotently(
     run: impl Future<Output = Result<Response<Body>, Problem>> + Send + 'static,
 ) -> Result<Response<Body>, Problem> {
     let call = IdempotentCall::new(caller.tenant(), caller.subject(), key, request);
-    let taken = match gateway.idempotency.begin(&call).await.map_err(|error| idempotency_problem(&error))? {
-        KeyStatus::New(taken) => taken,
-        KeyStatus::Ended(kept) => return replayed_answer(&kept),
-        other => return Err(status_problem(&other)),
-    };
-    let memory = gateway.egress.memory().clone();
-    let running = gateway.idempotency.run(call, taken, async move { outcome_of(run.await, &memory).await });
-    // A task that panicked leaves its key under the lease, which then ends.
-    running.await.unwrap_or_else(|_| Err(problem::INTERNAL.with_detail("The call broke off.").of_unknown_outcome()))
+    let (idempotency, memory) = (Arc::clone(&gateway.idempotency), gateway.egress.memory().clone());
+    let answering = gateway.idempotency.spawn(async move {
+        let taken = match idempotency.begin(&call).await.map_err(|error| idempotency_problem(&error))? {
+            KeyStatus::New(taken) => taken,
+            KeyStatus::Ended(kept) => return replayed_answer(&kept),
+            other => return Err(status_problem(&other)),
+        };
+        let running = idempotency.run(call, taken, async move { outcome_of(run.await, &memory).await });
+        // A task that panicked leaves its key under the lease, which then ends.
+        running.await.unwrap_or_else(|_| Err(broken_off()))
+    });
+    answering.await.unwrap_or_else(|_| Err(broken_off()))
+}
+
+fn broken_off() -> Problem {
+    problem::INTERNAL.with_detail("The call broke off.").of_unknown_outcome()
 }
 
 /// Returns `true` if an answer was kept from the first call.
@@ -107,8 +119,8 @@ fn status_problem(status: &KeyStatus) -> Problem {
             )
             .of_unknown_outcome(),
         KeyStatus::OfOtherRequest => problem::IDEMPOTENCY_KEY_REUSED.with_detail(
-            "This Idempotency-Key belongs to a request with another path, body or X-User-Identifier, or its answer has a secret of another API key. \
-             Use a new key for each call.",
+            "This Idempotency-Key belongs to a request with another path, body or X-User-Identifier (to /proxy: also with another method, \
+             Content-Type, If-* or X-Proxy-Header-*), or its answer has a secret of another API key. Use a new key for each call.",
         ),
         KeyStatus::EndedWithoutAnswer => problem::IDEMPOTENT_ANSWER_NOT_KEPT
             .with_detail(format!(
@@ -142,6 +154,9 @@ async fn outcome_of(
     memory: &MemoryBudget,
 ) -> (Result<Response<Body>, Problem>, KeyOutcome) {
     let response = match result {
+        Ok(response) if response.extensions().get::<DidNothing>().is_some() => {
+            return (Ok(response), KeyOutcome::Released);
+        }
         Ok(response) => response,
         Err(problem) if problem.did_nothing() => return (Err(problem), KeyOutcome::Released),
         Err(problem) => {
@@ -230,6 +245,24 @@ mod tests {
         assert_eq!(key_of(&["8e03978e-40d5"]), Ok(Some("8e03978e-40d5".to_owned())));
         assert_eq!(key_of(&["\"8e03978e-40d5\""]), Ok(Some("8e03978e-40d5".to_owned())));
         assert!(key_of(&[&"k".repeat(MAX_KEY_CHARACTERS)]).is_ok());
+    }
+
+    #[tokio::test]
+    async fn an_answer_of_a_service_is_kept_unless_the_service_has_done_nothing() {
+        let memory = MemoryBudget::new(1 << 20);
+        let answered = |did_nothing: bool| {
+            let mut response = Response::new(full(Bytes::from_static(b"{}")));
+            *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+            if did_nothing {
+                response.extensions_mut().insert(DidNothing);
+            }
+            Ok(response)
+        };
+        let (answer, kept) = outcome_of(answered(true), &memory).await;
+        assert!(matches!(kept, KeyOutcome::Released));
+        assert_eq!(answer.unwrap().status(), StatusCode::TOO_MANY_REQUESTS);
+        let (_, kept) = outcome_of(answered(false), &memory).await;
+        assert!(matches!(kept, KeyOutcome::Kept(_)));
     }
 
     #[test]

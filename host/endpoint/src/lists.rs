@@ -40,6 +40,9 @@ pub type Names = fn() -> Vec<&'static str>;
 /// An example of a time that has passed. Commands also take how long ago it was.
 pub const PAST: &str = "2026-01-31T12:00:00Z; `1h` is an hour ago";
 
+/// The violation of a value that no entry of a list can have.
+const NO_ZERO_BYTE: &str = "Must have no zero byte (U+0000).";
+
 /// Sets a member to a value that was read from a text.
 pub fn put<T>(member: &mut T, value: Result<T, String>) -> Result<(), String> {
     *member = value?;
@@ -191,6 +194,10 @@ impl<Q> Filter<Q> {
     }
 
     fn set(&self, query: &mut Q, name: &str, value: &str) -> Result<(), String> {
+        // Labels are stored as JSON, which escapes it. No other value that is stored has one.
+        if value.contains('\0') && !matches!(self.set, Set::Labels(_)) {
+            return Err(NO_ZERO_BYTE.to_owned());
+        }
         match self.set {
             Set::Text(field) => *field(query) = Some(value.to_owned()),
             Set::Time(field) => *field(query) = Some(page::time(value)?),
@@ -287,6 +294,14 @@ mod tests {
         assert_eq!(sought.labels["team"], "x");
         assert!(read::<Things>("since=2026-01-31T12:00:00Z").unwrap().since.is_some());
         assert_eq!(read::<Things>("").unwrap().limit, SIZES.default);
+    }
+
+    #[test]
+    fn no_filter_takes_a_text_that_the_database_cannot_have() {
+        let problem = read::<Things>("name=a%00b&colour=%00&size=%00&since=%00").unwrap_err();
+        assert_eq!(problem.pointers(), ["/name", "/colour", "/size", "/since"]);
+        assert!(problem.document("").to_string().contains(NO_ZERO_BYTE));
+        assert_eq!(read::<Things>("label.team=a%00b").unwrap().labels["team"], "a\0b");
     }
 
     #[test]

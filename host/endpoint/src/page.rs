@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use clock::timestamp;
 use problem::{Problem, read_query};
@@ -31,8 +32,23 @@ pub fn limit(value: &str, Sizes { max, .. }: Sizes) -> Result<u32, String> {
 /// The parameter `cursor`: the place of the last entry of the previous page.
 pub fn cursor<T: DeserializeOwned>(value: &str) -> Result<T, String> {
     let bytes = URL_SAFE_NO_PAD.decode(value).ok();
-    let place = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let place = bytes.and_then(|bytes| {
+        let place = serde_json::from_slice(&bytes).ok()?;
+        // No entry is at a place with a zero byte, and PostgreSQL cannot compare with it.
+        let has_zero_byte = bytes.contains(&b'\\') && has_zero_byte(&serde_json::from_slice(&bytes).ok()?);
+        (!has_zero_byte).then_some(place)
+    });
     place.ok_or_else(|| "Must be the `next_cursor` of the previous page.".to_owned())
+}
+
+/// Returns `true` if a text in the value has a zero byte. In JSON, such a text has an escape.
+fn has_zero_byte(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(has_zero_byte),
+        Value::Object(members) => members.values().any(has_zero_byte),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// The place of an entry in a list that is ordered by time, and by id where times are the same.
@@ -120,6 +136,17 @@ mod tests {
         assert_eq!((found, cursor::<(u32, String)>(&next)), (vec![1, 2], Ok((2, "x".to_owned()))));
         assert_eq!(next_cursor(&mut vec![1, 2], 2, |number| *number), None);
         assert!(cursor::<u32>(&next).is_err() && cursor::<u32>("?").is_err());
+    }
+
+    #[test]
+    fn a_cursor_leads_to_no_text_that_the_database_cannot_have() {
+        for text in ["a\0b", "\0"] {
+            let made = cursor_at(&(7, Some(text))).unwrap();
+            assert!(cursor::<(u32, Option<String>)>(&made).is_err(), "{text:?}");
+            assert!(cursor_in_time::<Option<String>>(&made).is_err(), "{text:?}");
+        }
+        let made = cursor_at(&["\\u0000"]).unwrap();
+        assert_eq!(cursor::<Vec<String>>(&made), Ok(vec!["\\u0000".to_owned()]), "the text of an escape");
     }
 
     #[test]

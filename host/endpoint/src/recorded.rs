@@ -1,7 +1,7 @@
 //! The record of a request that calls an operation, from its arrival to its answer.
 
-use hyper::Response;
 use hyper::body::Body as _;
+use hyper::{Response, StatusCode};
 use tokio::time::Instant;
 
 use super::authorize::AuthorizedCaller;
@@ -22,6 +22,14 @@ pub struct OpenCall<'a> {
     operation: &'a str,
     door: Door,
     arrived: Instant,
+}
+
+/// The facts about an answer that its record has, from before the answer is compressed.
+#[derive(Clone, Copy)]
+pub struct Measured {
+    is_replayed: bool,
+    /// Zero if the bytes are counted while the body is sent.
+    bytes_out: u64,
 }
 
 impl<'a> OpenCall<'a> {
@@ -63,11 +71,23 @@ impl<'a> OpenCall<'a> {
     /// The request is answered. The bytes of a body whose size is not known are counted while it is
     /// sent.
     pub fn end(&mut self, response: &mut Response<Body>, problem: Option<EndedProblem>) {
+        let measured = self.measure(response);
+        self.end_measured(response.status(), problem, measured);
+    }
+
+    /// Measures an answer that may be compressed before the request ends. The bytes of a body whose
+    /// size is not known are counted while it is sent.
+    pub fn measure(&self, response: &mut Response<Body>) -> Measured {
         let size = response.body().size_hint().exact();
         if size.is_none() {
             self.count_as_read(response);
         }
-        self.write(Some(response.status().as_u16()), problem, is_replayed(response), size.unwrap_or_default());
+        Measured { is_replayed: is_replayed(response), bytes_out: size.unwrap_or_default() }
+    }
+
+    /// The request gets an answer with this status, which [`OpenCall::measure`] has seen.
+    pub fn end_measured(&mut self, status: StatusCode, problem: Option<EndedProblem>, measured: Measured) {
+        self.write(Some(status.as_u16()), problem, measured.is_replayed, measured.bytes_out);
     }
 
     /// A part of a request is answered, and the request itself shows what it reads of the answer.

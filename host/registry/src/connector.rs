@@ -2,29 +2,25 @@
 //! configuration.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::account_upstreams::{AccountUpstreams, scheme_urls};
 use super::concurrency::{ConcurrencyLimit, NoPermit, Permit};
+use super::operation::{Operation, at, operations_of};
 use super::origin::Origin;
 use super::reach::{Reach, Service, Upstreams, reach};
 use super::refusal::Refusal;
 use super::trust::Signed;
 use super::{settings, token_hosts};
 use config::{self, Config};
-use contract::{
-    Additions, AnswerSchemas, AuthAdditions, AuthScheme, DeclaredRow, Inbox, LastItem, Manifest, Purpose, Trigger,
-};
+use contract::{Additions, AuthAdditions, AuthScheme, Inbox, Manifest, Trigger};
 use egress::{PacedQueue, Quota, Quotas, Upstream};
-use metrics::{Metrics, OperationMetrics};
+use metrics::Metrics;
 use oauth::Recipients;
-use rows::Row;
 use sandbox::{Compiled, Limits, Module, Settings};
-use schema::{Input, InputError, Schema, UrlCheck};
 use webhooks::url_check;
 
 /// A described module, of which [`Connector::build`] makes a connector.
@@ -79,82 +75,6 @@ pub struct Connector {
     operator_grants: Vec<String>,
     recipients: Recipients,
     missing_token_hosts: BTreeSet<String>,
-}
-
-/// One operation.
-pub struct Operation {
-    /// The description in the manifest.
-    pub manifest: contract::Operation,
-    /// The metrics.
-    pub metrics: OperationMetrics,
-    /// The request that the operation is. `None` if the connector is invoked for it.
-    pub row: Option<Box<Row>>,
-    /// The request that the connector may ask for when it is invoked.
-    pub request: Option<Arc<Row>>,
-    /// Set if the last item of a page leads to the next page.
-    pub last_item: Option<Box<LastItem>>,
-    /// Checks the callback URLs of an operation that runs in the background.
-    check_url: UrlCheck,
-    /// The schema of the request body. The first call compiles it, because a compiled schema takes
-    /// much memory, and most operations of a gateway with many connectors are never called.
-    schema: OnceLock<Result<Box<Schema>, String>>,
-}
-
-impl Operation {
-    /// An operation whose schemas have passed their trial.
-    fn new(
-        manifest: contract::Operation,
-        metrics: OperationMetrics,
-        declared: Option<&DeclaredRow>,
-        last_item: Option<Box<LastItem>>,
-        check_url: UrlCheck,
-    ) -> Self {
-        let row =
-            |purpose: Purpose| declared.filter(|declared| declared.purpose == purpose).map(|found| Row::of(&found.row));
-        let (row, request) = (row(Purpose::Sent).map(Box::new), row(Purpose::Made).map(Arc::new));
-        Self { manifest, metrics, row, request, last_item, check_url, schema: OnceLock::new() }
-    }
-
-    /// Validates a request body. White space alone and `null` count as `{}`.
-    ///
-    /// # Errors
-    /// If the body is not JSON, or breaks the schema or the rules of the envelope.
-    pub fn read_body<'a>(&self, body: &'a [u8]) -> Result<Input<'a>, InputError> {
-        let compiled = self.schema.get_or_init(|| {
-            let schema = Schema::compile(&self.manifest.input_schema, self.manifest.envelope)?;
-            Ok(Box::new(if self.manifest.background { schema.in_background(self.check_url) } else { schema }))
-        });
-        match compiled {
-            Ok(schema) => schema.parse(body),
-            Err(reason) => Err(InputError::NotCompiled(reason.clone())),
-        }
-    }
-
-    /// The schema of the request body as the connector wrote it, for the documentation.
-    pub fn input_schema(&self) -> Value {
-        parsed(&self.manifest.input_schema)
-    }
-
-    /// The request that the operation is, for people, or `code` if the connector composes its
-    /// requests.
-    pub fn sends(&self) -> String {
-        self.row.as_ref().map_or_else(|| "code".to_owned(), ToString::to_string)
-    }
-
-    /// The schema of the answer in the manifest, for the documentation.
-    pub fn answer_schema(&self) -> Option<Value> {
-        self.manifest.answer_schema.as_deref().map(parsed)
-    }
-
-    /// The schema of the answer: the one in the manifest, else the one that the module has next to it.
-    pub fn known_answer(&self, further: &AnswerSchemas) -> Option<Value> {
-        self.answer_schema().or_else(|| further.get(&self.manifest.path))
-    }
-}
-
-/// The document of a schema. Its trial has parsed the same text.
-fn parsed(schema: &str) -> Value {
-    serde_json::from_str(schema).unwrap_or_default()
 }
 
 impl Connector {
@@ -408,33 +328,8 @@ impl Connector {
     }
 }
 
-/// The operation at a path of a sorted list.
-fn at<'a>(operations: &'a [Operation], path: &str) -> Option<&'a Operation> {
-    let found = operations.binary_search_by(|operation| operation.manifest.path.as_str().cmp(path)).ok()?;
-    operations.get(found)
-}
-
 /// Maximum number of requests of one invocation.
 const MAX_REQUESTS: u32 = 256;
-
-/// The operations that only the gateway calls, and those of callers, by their paths.
-fn operations_of(
-    manifest: &mut Manifest,
-    additions: &Additions,
-    metrics: &Metrics,
-    check_url: UrlCheck,
-) -> (Vec<Operation>, Vec<Operation>) {
-    let operations = std::mem::take(&mut manifest.operations).into_iter().map(|operation| {
-        let metrics = metrics.operation(&manifest.identifier, &operation.path);
-        let declared = additions.rows.iter().find(|declared| declared.operation == operation.path);
-        let last_item = additions.last_item(&operation.path).cloned().map(Box::new);
-        Operation::new(operation, metrics, declared, last_item, check_url)
-    });
-    let mut operations: Vec<Operation> = operations.collect();
-    operations.sort_unstable_by(|one, other| one.manifest.path.cmp(&other.manifest.path));
-    let internal: BTreeSet<&str> = additions.internal_operations().collect();
-    operations.into_iter().partition(|operation| internal.contains(operation.manifest.path.as_str()))
-}
 
 /// The rate limits, with the counts of the version that is live now.
 fn quotas_of(manifest: &Manifest, is_shared: bool, previous: Option<&Connector>) -> Quotas {

@@ -10,6 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
@@ -19,6 +20,10 @@ use super::origin::Origin;
 use super::record::Record;
 use super::trust;
 use config::Config;
+
+/// The folders are read at this interval, for network file systems without change notifications,
+/// and for modules that could not be checked before.
+pub(super) const POLL: Duration = Duration::from_secs(10);
 
 /// The default of `shipped_dir`: a folder of this name next to the binary.
 const DEFAULT_SHIPPED_DIR: &str = "connectors";

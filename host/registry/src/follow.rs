@@ -18,8 +18,7 @@ use super::files::FileState;
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
 use super::service::{Service, ServiceStep};
-use super::watch;
-use super::{ChangeError, Refusal, Registry};
+use super::{ChangeError, Refusal, Registry, folders};
 use store::digest::sha256_hex;
 use store::{LiveModule, StoreError};
 
@@ -55,7 +54,7 @@ pub(super) async fn follow(follower: &Arc<impl Follower>) {
             continue;
         }
         let service = follower.service();
-        if retried.elapsed() >= watch::POLL {
+        if retried.elapsed() >= folders::POLL {
             retried = Instant::now();
             if service.retry_refused(false) {
                 followed = None;

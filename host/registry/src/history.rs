@@ -26,6 +26,11 @@ pub enum Actor {
         /// The user that the token speaks for.
         subject: Option<String>,
     },
+    /// A person who has signed in to the console at an OpenID provider.
+    Person {
+        /// The subject and the host of the provider: `SUBJECT@HOST`.
+        name: String,
+    },
     /// A person at the command line.
     CommandLine {
         /// The user of the operating system.
@@ -45,6 +50,7 @@ impl Actor {
         match self {
             Self::ApiKey { .. } => "api_key",
             Self::Token { .. } => "token",
+            Self::Person { .. } => "person",
             Self::CommandLine { .. } => "command_line",
             Self::ModulesDir => "modules_dir",
             Self::ShippedDir => "shipped_dir",
@@ -67,6 +73,7 @@ impl fmt::Display for Actor {
             Self::ApiKey { id, name } => write!(out, "API key {name} ({id})"),
             Self::Token { tenant, subject: None } => write!(out, "token of tenant {tenant}"),
             Self::Token { tenant, subject: Some(subject) } => write!(out, "token of {subject} of tenant {tenant}"),
+            Self::Person { name } => write!(out, "person {name}"),
             Self::CommandLine { user, host } => write!(out, "command line, {user} on {host}"),
             Self::ModulesDir => out.write_str("file in modules_dir"),
             Self::ShippedDir => out.write_str("file in shipped_dir"),

@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::commit::{Candidate, Change, Committed, Expected, FoldersStep, GrantsStep};
 use super::history::{self, Action, Actor};
+use super::live::Swapped;
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
 use super::service::ServiceStep;
@@ -27,12 +28,16 @@ pub struct Installation<'a> {
     pub signature: Option<&'a str>,
     /// The generation that the change replaces. `None` if any.
     pub replaces: Option<i64>,
+    /// `true` if the connector must be installed already.
+    pub must_exist: bool,
 }
 
 /// A module that was installed.
 pub struct Installed {
     /// The connector, which is live now.
     pub live: Arc<Connector>,
+    /// The generation that the change led to.
+    pub generation: i64,
     /// The hosts that were granted with it.
     pub granted: Vec<String>,
 }
@@ -79,18 +84,27 @@ impl Registry {
             };
             let candidate = Candidate { connector, module: &module, outcome: "installed" };
             let ended = self.commit(&expected, candidate, change).await;
-            if let Committed::Done(live) = Committed::again_unless_named(ended, installation.replaces)? {
-                return Ok(Installed { live, granted: grants });
+            if let Committed::Done(swapped) = Committed::again_unless_named(ended, installation.replaces)? {
+                let Swapped { live, generation } = swapped;
+                return Ok(Installed { live, generation, granted: grants });
             }
         }
     }
 
     /// Loads a module that may be installed.
     async fn installable(&self, module: &[u8], installation: Installation<'_>) -> Result<Installable, ChangeError> {
-        let Installation { grants, accepts, grants_asked, replaces_shipped, signature, replaces } = installation;
+        let Installation { grants, accepts, grants_asked, replaces_shipped, signature, replaces, must_exist } =
+            installation;
         let source = ModuleSource::Foreign(signature);
         let mut grants = grants.to_vec();
         let mut candidate = self.load(module, None, GrantSource::StoredAnd(&grants), source).await?;
+        // The module says which connector it is. Nothing else of it counts if the operator meant
+        // another state.
+        let condition = self.service.condition(candidate.name(), replaces).await?;
+        if must_exist && self.present_digest(candidate.name()).await?.is_none() {
+            let generation = self.service.present_generation(candidate.name()).await?;
+            return Err(ChangeError::ChangedMeanwhile { connector: candidate.name().to_string(), generation });
+        }
         grants::check_named(&candidate, &grants)?;
         let asked = candidate.missing_hosts().into_iter().map(str::to_owned);
         let asked: Vec<String> = if grants_asked { asked.collect() } else { Vec::new() };
@@ -98,7 +112,6 @@ impl Registry {
             grants.extend(asked);
             candidate = self.load(module, None, GrantSource::StoredAnd(&grants), source).await?;
         }
-        let condition = self.service.condition(candidate.name(), replaces).await?;
         let more = permissions::beyond_accepted(self, &candidate).await?;
         if !accepts && !more.is_empty() {
             let manifest = candidate.manifest();

@@ -27,6 +27,7 @@
 //! - [`mod@load`]: compiles, describes and checks a module
 //! - [`mod@answer_schemas`]: the schemas of answers that a module has next to its manifest
 //! - [`connector`]: one connector, made of a module that was described
+//! - [`operation`]: one operation of a connector
 //! - [`reach`]: the upstreams and hosts of a connector
 //! - [`account_upstreams`]: the upstreams as an account has them
 //! - [`token_hosts`]: the hosts that receive tokens
@@ -137,6 +138,7 @@ mod live;
 mod load;
 mod load_file;
 mod module_file;
+mod operation;
 mod origin;
 mod permissions;
 mod present_module;
@@ -171,7 +173,7 @@ use tokio::sync::{Mutex, Notify, Semaphore};
 pub use self::account_upstreams::RefusedPart;
 pub use self::change_error::ChangeError;
 pub use self::concurrency::{NoPermit, Permit};
-pub use self::connector::{Connector, Operation};
+pub use self::connector::Connector;
 pub use self::derived::Derived;
 pub use self::endpoints::Endpoint;
 pub use self::follow::follow_modules;
@@ -180,10 +182,13 @@ pub use self::grants::{GrantState, HostGrant};
 pub use self::history::Actor;
 pub use self::install::{Installation, Installed};
 pub use self::last_served::{has_served, keep_last_served};
+pub use self::live::Swapped;
 pub use self::load::{AuthorSettings, try_schemas};
+pub use self::operation::Operation;
 pub use self::present_module::present_module;
 pub use self::reach::{GRANT_COMMAND, Service, Upstreams};
 pub use self::refusal::{Refusal, Refused};
+pub use self::remove::Removed;
 pub use self::renew::follow_grants;
 pub use self::trust::{file as signature_file, fits as signature_fits, key_id_of as key_id_of_signature, signature_of};
 pub use self::version_list::StoredVersion;

@@ -8,15 +8,22 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::commit::Candidate;
-use super::folders::identifier_of;
+use super::folders::{POLL, identifier_of};
 use super::record::Record;
-use super::watch::POLL;
 use super::{Connector, Live, Refusal, Refused, Registry, provider_names};
 use metrics::OutcomeLabels;
 use webhooks::EventKind;
 
 /// Maximum number of refused files that are listed. The oldest ones are left out.
 const MAX_REFUSED: usize = 256;
+
+/// A connector that a change made live.
+pub struct Swapped {
+    /// The connector.
+    pub live: Arc<Connector>,
+    /// The generation that the change led to.
+    pub generation: i64,
+}
 
 impl Registry {
     /// Makes a connector live, in place of its previous version.

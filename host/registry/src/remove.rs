@@ -1,9 +1,20 @@
 //! The operator removes a connector.
 
+use std::sync::Arc;
+
 use super::commit::{Committed, Expected};
 use super::history::{Action, Actor};
+use super::live::Swapped;
 use super::origin::Origin;
-use super::{ChangeError, Registry};
+use super::{ChangeError, Connector, Registry};
+
+/// A connector that was removed.
+pub struct Removed {
+    /// The generation of the removal.
+    pub generation: i64,
+    /// The shipped connector of the same identifier, which is live after the removal.
+    pub live: Option<Arc<Connector>>,
+}
 
 impl Registry {
     /// Removes a connector, and deletes its grants. If it replaced a shipped connector, the shipped
@@ -11,13 +22,13 @@ impl Registry {
     ///
     /// # Errors
     /// If the connector is not installed, if it is shipped, or if its file cannot be removed.
-    pub async fn remove(&self, identifier: &str, replaces: Option<i64>, by: &Actor) -> Result<(), ChangeError> {
+    pub async fn remove(&self, identifier: &str, replaces: Option<i64>, by: &Actor) -> Result<Removed, ChangeError> {
         if contract_rules::name::identifier(identifier).is_err() {
             return Err(ChangeError::Unknown(identifier.to_owned()));
         }
         if self.get(identifier).is_some_and(|live| self.would_replace_shipped(&live)) {
             match self.restore_shipped(identifier, "restored", Action::Removed, replaces, by).await {
-                Ok(_) => return Ok(()),
+                Ok(Swapped { live, generation }) => return Ok(Removed { generation, live: Some(live) }),
                 // Remove the module anyway. The next scan refuses the shipped module again and
                 // reports why.
                 Err(ChangeError::Refused(_)) => {}
@@ -35,8 +46,9 @@ impl Registry {
                 }
             }
             let ended = self.commit_removal(&expected, identifier, condition, by).await;
-            if let Committed::Done(()) = Committed::again_unless_named(ended, replaces)? {
-                return Ok(());
+            if let Committed::Done(generation) = Committed::again_unless_named(ended, replaces)? {
+                let live = expected.live(identifier).filter(|live| live.is_shipped()).cloned();
+                return Ok(Removed { generation, live });
             }
         }
     }

@@ -1,16 +1,15 @@
 //! The operator goes back to an earlier version, or to the shipped connector.
 
-use std::sync::Arc;
-
 use super::commit::{Candidate, Change, Committed, Expected, FoldersStep, GrantsStep};
 use super::files::FileState;
 use super::history::{self, Action, Actor};
+use super::live::Swapped;
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
 use super::service::ServiceStep;
 use super::trust::signature_of;
 use super::versions::Version;
-use super::{ChangeError, Connector, Registry, module_file};
+use super::{ChangeError, Registry, module_file};
 use store::GrantChange;
 
 impl Registry {
@@ -26,7 +25,7 @@ impl Registry {
         to: Option<&str>,
         replaces: Option<i64>,
         by: &Actor,
-    ) -> Result<Arc<Connector>, ChangeError> {
+    ) -> Result<Swapped, ChangeError> {
         contract_rules::name::identifier(identifier).map_err(|_| ChangeError::Unknown(identifier.to_owned()))?;
         self.mirror_versions(identifier).await?;
         loop {
@@ -56,8 +55,8 @@ impl Registry {
             };
             let candidate = Candidate { connector, module: &module, outcome: "rolled_back" };
             let ended = self.commit(&expected, candidate, change).await;
-            if let Committed::Done(live) = Committed::again_unless_named(ended, replaces)? {
-                return Ok(live);
+            if let Committed::Done(swapped) = Committed::again_unless_named(ended, replaces)? {
+                return Ok(swapped);
             }
         }
     }
@@ -70,7 +69,7 @@ impl Registry {
         action: Action,
         replaces: Option<i64>,
         by: &Actor,
-    ) -> Result<Arc<Connector>, ChangeError> {
+    ) -> Result<Swapped, ChangeError> {
         loop {
             let expected = Expected::now(self);
             let condition = self.service.condition(identifier, replaces).await?;
@@ -97,8 +96,8 @@ impl Registry {
             };
             let candidate = Candidate { connector, module: &module, outcome };
             let ended = self.commit(&expected, candidate, change).await;
-            if let Committed::Done(live) = Committed::again_unless_named(ended, replaces)? {
-                return Ok(live);
+            if let Committed::Done(swapped) = Committed::again_unless_named(ended, replaces)? {
+                return Ok(swapped);
             }
         }
     }

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 
 use super::last_served::LastServed;
 use super::origin::Origin;
-use super::{Refusal, Registry};
+use super::{ChangeError, Refusal, Registry};
 use store::{LiveModule, ModuleChange, ModuleCondition, ModuleOutcome, Store, StoreError};
 
 /// The part of a change that the store keeps for the service.
@@ -95,19 +95,26 @@ impl Service {
         self.store.database().is_shared()
     }
 
-    /// The condition of a change that an operator makes: the connector is still in the generation
-    /// that the operator named, else in the present one. Whatever the change is made of is read
-    /// after this.
+    /// The condition of a change that an operator makes: the connector is still in the present
+    /// generation. Whatever the change is made of is read after this.
+    ///
+    /// # Errors
+    /// `ChangedMeanwhile` if the operator named another generation, or if the store fails.
     pub(super) async fn condition(
         &self,
         identifier: &str,
         replaces: Option<i64>,
-    ) -> Result<ModuleCondition, StoreError> {
-        let generation = match replaces {
-            Some(named) => named,
-            None => self.store.modules().live_of(identifier).await?.map_or(0, |live| live.generation),
-        };
+    ) -> Result<ModuleCondition, ChangeError> {
+        let generation = self.present_generation(identifier).await?;
+        if replaces.is_some_and(|named| named != generation) {
+            return Err(ChangeError::ChangedMeanwhile { connector: identifier.to_owned(), generation });
+        }
         Ok(ModuleCondition::Generation(generation))
+    }
+
+    /// The present generation of a connector in the store. 0 if it never changed.
+    pub(super) async fn present_generation(&self, identifier: &str) -> Result<i64, StoreError> {
+        Ok(self.store.modules().live_of(identifier).await?.map_or(0, |live| live.generation))
     }
 
     /// Makes a change in the store.

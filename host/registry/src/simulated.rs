@@ -10,12 +10,10 @@ use super::connector::Described;
 use super::follow::{self, Follower};
 use super::origin::Origin;
 use super::service::Service;
-use super::{Connector, Live, Refusal, Registry};
+use super::{ChangeError, Connector, Live, Refusal, Registry};
 use sandbox::Loaded;
 use store::digest::sha256_hex;
-use store::{
-    GrantStep, LiveModule, ModuleChange, ModuleCondition, ModuleOutcome, NewChange, NewModule, Store, StoreError,
-};
+use store::{GrantStep, LiveModule, ModuleChange, ModuleCondition, ModuleOutcome, NewChange, NewModule, Store};
 
 /// The replacement of the sandbox and the table of live connectors.
 pub trait Machine: Send + Sync + 'static {
@@ -67,9 +65,14 @@ impl<M: Machine> SimulatedRegistry<M> {
         connector: &str,
         digest: Option<&str>,
         replaces: Option<i64>,
-    ) -> Result<(i64, ModuleOutcome), StoreError> {
+    ) -> Result<(i64, ModuleOutcome), ChangeError> {
         loop {
-            let condition = self.service.condition(connector, replaces).await?;
+            let condition = match self.service.condition(connector, replaces).await {
+                Err(ChangeError::ChangedMeanwhile { generation, .. }) => {
+                    return Ok((replaces.unwrap_or_default(), ModuleOutcome::Unchanged(generation)));
+                }
+                condition => condition?,
+            };
             let ModuleCondition::Generation(compared) = condition else { continue };
             self.machine.compile().await;
             let _commit = self.commits.lock().await;

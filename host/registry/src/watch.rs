@@ -7,14 +7,11 @@ use notify::{RecursiveMode, Watcher};
 use tokio::sync::Notify;
 
 use super::Registry;
+use super::folders::POLL;
 use super::scan::ChangedFiles;
 
 /// A file is loaded when it has not changed for this time.
 const DEBOUNCE: Duration = Duration::from_millis(250);
-
-/// The folders are read at this interval, for network file systems without change notifications,
-/// and for modules that could not be checked before.
-pub(super) const POLL: Duration = Duration::from_secs(10);
 
 /// Keeps the live connectors equal to the folders of modules, until the future is dropped.
 pub async fn watch(registry: Arc<Registry>) {

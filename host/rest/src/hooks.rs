@@ -21,7 +21,7 @@ use endpoint::body::{Unread, read_raw};
 use endpoint::route::HttpCall;
 use gateway::Hooks;
 use hooks::{
-    Answer, Context, Items, KeySet, Notification, Rejection, Verified, answer_after_verification,
+    Context, HandshakeAnswer, Items, KeySet, Notification, Rejection, Verified, answer_after_verification,
     answer_before_verification, items, verify, verify_nothing,
 };
 use problem::Problem;
@@ -256,10 +256,10 @@ fn notification<'a>(call: &'a HttpCall<'_>, body: &'a [u8]) -> Notification<'a> 
     Notification { method: &head.method, headers: &head.headers, query: head.uri.query().unwrap_or_default(), body }
 }
 
-fn handshake(answer: Answer) -> Response<Body> {
+fn handshake(answer: HandshakeAnswer) -> Response<Body> {
     let (text, content_type) = match answer {
-        Answer::Text(text) => (text, "text/plain"),
-        Answer::Json(text) => (text, "application/json"),
+        HandshakeAnswer::Text(text) => (text, "text/plain"),
+        HandshakeAnswer::Json(text) => (text, "application/json"),
     };
     let mut response = answer_of_type(text, content_type);
     response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -1,6 +1,8 @@
 //! /proxy/{connector}/{upstream}/{path}: a caller's own request to a service, with the user's
 //! credential.
 
+mod form;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,12 +13,10 @@ use hyper::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderVal
 use hyper::http::request::Parts;
 use hyper::{Method, Response};
 use tokio::time::{Instant, timeout_at};
-use url::form_urlencoded;
 
 use super::connectors;
 use super::operations::InFlight;
 use ::body::Body;
-use ::body::media_type::essence;
 use calls::Recording;
 use contract::Effect;
 use contract::words::{nearest, sentence, shortened};
@@ -26,11 +26,12 @@ use endpoint::answer::AnswerDeadline;
 use endpoint::authorize::AuthorizedCaller;
 use endpoint::body::{self, StreamedRequest};
 use endpoint::headers::CallHeaders;
-use endpoint::idempotency;
+use endpoint::idempotency::{self, DidNothing};
 use endpoint::path::below_upstream;
 use endpoint::route::HttpCall;
 use gateway::Gateway;
-use pipeline::proxy::{self, ProxyCall};
+use memory::Reservation;
+use pipeline::proxy::{self, ProxyAnswer, ProxyCall};
 use pipeline::{self, RunAs};
 use problem::{self, Problem, invalid, pipeline_problem};
 use registry::Connector;
@@ -42,8 +43,6 @@ const KEPT_BYTES: usize = 64 << 10;
 
 /// The media type of a body whose caller names none.
 const BYTES: &str = "application/octet-stream";
-
-const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Further headers for the service have this prefix.
 const PREFIX: &str = "x-proxy-header-";
@@ -99,14 +98,25 @@ async fn answer(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response
     let whole = body::read_body(&head.headers, body, limit_mb, advice, gateway.egress.memory()).await?;
     let content_type = content_type_of(&head.headers)?;
     recording.received(whole.len());
-    let sent = if takes_forms { form(&content_type, &whole)? } else { typed(content_type, whole.clone()) };
-    let Some(key) = key.map(str::to_owned) else { return proxied.send(Limited::of(sent)).await };
+    let sent = if takes_forms {
+        let memory = gateway.egress.memory();
+        let read = compute::run(whole.len(), || form::read(content_type.as_deref(), &whole, memory));
+        let read = timeout_at(deadline, read).await;
+        let out_of_time = |_| Err(explain(pipeline::Error::OutOfTime, &proxied.connector));
+        let (body, held) = read.unwrap_or_else(out_of_time)?;
+        Limited { held: Some(held), ..Limited::of(body) }
+    } else {
+        Limited::of(typed(content_type, whole.clone()))
+    };
+    let Some(key) = key.map(str::to_owned) else { return proxied.send(sent).await };
     proxied.recording.has_key();
     let (gateway, caller) = (Arc::clone(gateway), proxied.caller.clone());
     let user_identifier = proxied.user_identifier.clone().unwrap_or_default();
     let (method, path) = (proxied.method.clone(), head.uri.to_string());
-    let request: [&[u8]; 4] = [method.as_str().as_bytes(), path.as_bytes(), user_identifier.as_bytes(), &whole];
-    let running = async move { proxied.send(Limited::of(sent)).await };
+    let meaning = meaning_of(&head.headers);
+    let mut request = vec![method.as_str().as_bytes(), path.as_bytes(), user_identifier.as_bytes(), &whole[..]];
+    request.extend(meaning.iter().flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]));
+    let running = async move { proxied.send(sent).await };
     Box::pin(idempotency::answer_idempotently(&gateway, &caller, &key, &request, running)).await
 }
 
@@ -144,15 +154,18 @@ impl Proxied {
             trace: self.trace.clone(),
             recording: &self.recording,
         };
-        let Limited { body, is_too_large } = body;
+        let Limited { body, is_too_large, held: _held } = body;
         let request = CallerRequest { method: method.clone(), path: path.clone(), headers: headers.clone(), body };
         let sent = Box::pin(proxy::send(gateway.services(), &call, request)).await;
-        let answer = sent.map_err(|error| match is_too_large.load(Ordering::Relaxed) {
+        let ProxyAnswer { answer, did_nothing } = sent.map_err(|error| match is_too_large.load(Ordering::Relaxed) {
             true => too_large(gateway).of_unknown_outcome(),
             false => explain(error, connector),
         })?;
         let mut response = Response::new(answer.body);
         response.extensions_mut().insert(AnswerDeadline(self.deadline));
+        if did_nothing {
+            response.extensions_mut().insert(DidNothing);
+        }
         *response.status_mut() = answer.status;
         *response.headers_mut() = answer.headers;
         Ok(response)
@@ -226,6 +239,17 @@ fn headers_of(given: &HeaderMap) -> Result<Headers, Problem> {
     Headers::untrusted(pairs).map_err(|error| invalid("", sentence(&error.to_string())))
 }
 
+/// The headers by which two requests with the same body mean different things to the service: the
+/// conditions, the form of the body, and those that the caller chose. In the order of their names.
+fn meaning_of(given: &HeaderMap) -> Vec<(&str, &HeaderValue)> {
+    let counts = |name: &str| name.starts_with("if-") || name.starts_with(PREFIX) || name == CONTENT_TYPE.as_str();
+    let mut headers: Vec<_> =
+        given.iter().map(|(name, value)| (name.as_str(), value)).filter(|(name, _)| counts(name)).collect();
+    // Stable, so that values of the same name keep their order.
+    headers.sort_by_key(|(name, _)| *name);
+    headers
+}
+
 fn content_type_of(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(None) };
     let text = value.to_str().map_err(|_| invalid("", "The header `Content-Type` is not ASCII.".to_owned()))?;
@@ -240,34 +264,19 @@ fn typed(content_type: Option<String>, bytes: Bytes) -> egress::Body {
     egress::Body::Typed { content_type: content_type.unwrap_or_else(|| BYTES.to_owned()), bytes }
 }
 
-/// A form, which gets the credential as one more field.
-///
-/// # Errors
-/// 422 for any other body.
-fn form(content_type: &Option<String>, bytes: &[u8]) -> Result<egress::Body, Problem> {
-    match content_type {
-        None if bytes.is_empty() => Ok(egress::Body::Empty),
-        Some(given) if essence(given).eq_ignore_ascii_case(FORM) => {
-            Ok(egress::Body::Form(form_urlencoded::parse(bytes).into_owned().collect()))
-        }
-        _ => Err(invalid(
-            "",
-            format!("This service takes the credential in a form, so the body must be of type {FORM}."),
-        )),
-    }
-}
-
 /// A body that is limited by `max_body_mb`.
 struct Limited {
     body: egress::Body,
     /// Set when a streamed body turns out to be larger.
     is_too_large: Arc<AtomicBool>,
+    /// The memory of the fields of a form, until the response arrives. Other bodies hold their own.
+    held: Option<Reservation>,
 }
 
 impl Limited {
     /// A body that was read within the limit.
     fn of(body: egress::Body) -> Self {
-        Self { body, is_too_large: Arc::default() }
+        Self { body, is_too_large: Arc::default(), held: None }
     }
 
     /// Reads the beginning of a body. A short body is kept, so that the request can be sent again. A
@@ -310,7 +319,7 @@ impl Limited {
         };
         let content = StreamedBody::new(rest.pieces(held.tie_to(beginning.freeze())), announced);
         let content_type = content_type.unwrap_or_else(|| BYTES.to_owned());
-        Ok(Self { body: egress::Body::Streamed { content_type, content }, is_too_large })
+        Ok(Self { body: egress::Body::Streamed { content_type, content }, is_too_large, held: None })
     }
 }
 
@@ -397,6 +406,29 @@ mod tests {
         ] {
             assert!(path(&format!("/proxy/a/api{uri}")).is_err(), "{uri}");
         }
+    }
+
+    #[test]
+    fn headers_that_change_the_meaning_of_a_request_are_a_part_of_it() {
+        let mut given = HeaderMap::new();
+        for (name, value) in [
+            ("x-proxy-header-b", "2"),
+            ("if-match", "\"1\""),
+            ("accept", "a/b"),
+            ("content-type", "text/csv"),
+            ("x-proxy-header-b", "1"),
+            ("prefer", "wait=3"),
+        ] {
+            given.append(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        let meaning: Vec<_> = meaning_of(&given).into_iter().map(|(name, value)| (name, value.as_bytes())).collect();
+        let expected: [(&str, &[u8]); 4] = [
+            ("content-type", b"text/csv"),
+            ("if-match", b"\"1\""),
+            ("x-proxy-header-b", b"2"),
+            ("x-proxy-header-b", b"1"),
+        ];
+        assert_eq!(meaning, expected);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use hyper::Response;
-use secrecy::ExposeSecret;
 use serde_json::json;
 
 use body::Body;
@@ -34,8 +33,7 @@ pub async fn create_secret(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
 async fn create_now(gateway: &Gateway, tenant: &str) -> Result<Response<Body>, Problem> {
     let made = gateway.webhooks.create_secret(tenant).await;
     let NewSecret { record, secret } = made.map_err(|error| webhook_problem(&error))?;
-    let created =
-        NewSecretRecord { id: &record.id, secret: secret.expose_secret(), created_at: record.created_at.into() };
+    let created = NewSecretRecord { id: &record.id, secret: secret.shown(), created_at: record.created_at.into() };
     Ok(private_answer(&json!(created)))
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use secrecy::SecretString;
 use tokio::runtime::Handle;
 
 use super::ServeError;
@@ -24,7 +23,7 @@ use pipeline::budgets::Budgets;
 use registry::Registry;
 use sandbox::{CompiledModules, Sandbox};
 use store::vault::{Vault, VaultError};
-use store::{Store, StoreError};
+use store::{ShownOnce, Store, StoreError};
 use telemetry::Telemetry;
 use triggers::Triggers;
 use webhooks::{Events, Webhooks};
@@ -36,7 +35,7 @@ pub(super) struct Parts {
     /// `false` if the database is away. The gateway catches up once it answers.
     pub(super) is_reached: bool,
     /// The first key, if one was made.
-    pub(super) first_key: Option<SecretString>,
+    pub(super) first_key: Option<ShownOnce>,
     /// Writes the records of calls. `None` if no call is recorded.
     pub(super) call_writers: Writers,
 }
@@ -218,7 +217,7 @@ async fn open_authenticator(
     egress: &Egress,
     metrics: &Arc<Metrics>,
     is_reached: bool,
-) -> Result<(Arc<Authenticator>, Option<SecretString>), ServeError> {
+) -> Result<(Arc<Authenticator>, Option<ShownOnce>), ServeError> {
     let chosen_key = config.bootstrap_key.as_ref();
     chosen_key.map_or(Ok(()), auth::check_first_key)?;
     let first_key = if is_reached { auth::bootstrap(store, chosen_key).await? } else { None };

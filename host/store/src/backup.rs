@@ -5,6 +5,7 @@ use database::health::DEAD;
 use database::value::values;
 
 use crate::audit::{Acting, AuditAction, note};
+use crate::serving::free_leases;
 use crate::{Store, Stored};
 
 /// The changes to a restored database.
@@ -29,24 +30,18 @@ impl Store {
     ///   refresh token is still valid.
     ///
     /// The audit gets an entry with `detail`, which says where the backup came from.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer. Nothing is changed then.
     pub async fn prepare_restored(&self, detail: &str) -> Stored<Restored> {
         let (by, detail) = (Acting::current(), detail.to_owned());
         self.write(Durability::PowerLoss, move |connection| {
             note(connection, &by, AuditAction::DatabaseRestored, "database", "", &detail)?;
-            connection.execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
-            connection
-                .execute("UPDATE webhook_deliveries SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
-            // The services may have forgotten a subscription, or know one that this database does not.
+            free_leases(connection, &["integrations", "webhook_deliveries"], None)?;
+            free_leases(connection, &["idempotency_keys"], Some(DEAD))?;
+            // The services may have forgotten a subscription, or know one that this database does not. A step
+            // looks if one still waits for the user.
             connection.execute(
-                "UPDATE subscriptions SET leased_until = NULL, renew_at = now_ms(), due_at = now_ms(), blocked = NULL",
+                "UPDATE subscriptions SET leased_until = NULL, renew_at = now_ms(), due_at = now_ms(),
+                     blocked = CASE WHEN blocked = 'user' THEN blocked END",
                 &[],
-            )?;
-            connection.execute(
-                "UPDATE idempotency_keys SET leased_until = $1 WHERE leased_until IS NOT NULL",
-                values![DEAD],
             )?;
             // The next gateway ends them with an unknown outcome, as jobs of a gateway that died.
             let cut_off_jobs = connection.execute(
@@ -60,14 +55,8 @@ impl Store {
                 "UPDATE jobs SET leased_until = $1, fence = fence + 1 WHERE status = 'running'",
                 values![DEAD],
             )?;
-            for emptied in [
-                "confirmations",
-                "console_sessions",
-                "agent_sessions",
-                "gateway_connectors",
-                "gateways",
-                "budget_holders",
-            ] {
+            let sessions = ["confirmations", "console_sessions", "agent_sessions"];
+            for emptied in sessions.into_iter().chain(["gateway_connectors", "gateways", "budget_holders"]) {
                 connection.execute(&format!("DELETE FROM {emptied}"), &[])?;
             }
             let accounts = connection.execute(

@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use database::conditions::Conditions;
 use database::connection::{Connection, Durability};
 use database::value::values;
 
@@ -37,26 +38,19 @@ pub struct NewChange {
     pub detail: String,
 }
 
-/// A change in the history. The fields are those of [`NewChange`].
+/// A change in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "see `NewChange`")]
 pub struct Change {
     /// Time of the change.
     pub at: SystemTime,
-    /// See [`NewChange::connector`].
     pub connector: String,
-    /// See [`NewChange::action`].
     pub action: String,
-    /// See [`NewChange::actor_kind`].
     pub actor_kind: String,
-    /// See [`NewChange::actor`].
     pub actor: String,
-    /// See [`NewChange::version`].
     pub version: String,
-    /// See [`NewChange::digest`].
     pub digest: String,
-    /// See [`NewChange::installed`].
     pub installed: bool,
-    /// See [`NewChange::detail`].
     pub detail: String,
 }
 
@@ -116,36 +110,18 @@ impl Changes<'_> {
     /// The last change by which the module with this digest replaced another one. `None` if the
     /// connector had no other module before.
     pub async fn last_swap(self, connector: &str, digest: &str) -> Stored<Option<Swap>> {
-        let (connector, digest) = (connector.to_owned(), digest.to_owned());
-        self.0
-            .read(move |connection| {
-                let states = connection.all(
-                    "SELECT number, changed_at, version, digest, installed FROM connector_changes WHERE connector = $1 \
-                 ORDER BY number DESC LIMIT $2",
-                    values![&connector, MAX_CHANGES],
-                )?;
-                Ok(last_swap(states, &digest))
-            })
-            .await
+        let states = "SELECT number, changed_at, version, digest, installed FROM connector_changes WHERE connector = $1 \
+             ORDER BY number DESC LIMIT $2";
+        Ok(last_swap(self.0.read_all(states, values![connector, MAX_CHANGES]).await?, digest))
     }
 
     /// The last changes of one connector, or of all of them. The newest is first.
     pub async fn list(self, connector: Option<&str>, limit: u32) -> Stored<Vec<Change>> {
-        let connector = connector.map(str::to_owned);
-        self.0
-            .read(move |connection| match connector {
-                Some(connector) => connection.all(
-                    &format!(
-                        "SELECT {COLUMNS} FROM connector_changes WHERE connector = $1 ORDER BY number DESC LIMIT $2"
-                    ),
-                    values![&connector, limit],
-                ),
-                None => connection.all(
-                    &format!("SELECT {COLUMNS} FROM connector_changes ORDER BY number DESC LIMIT $1"),
-                    values![limit],
-                ),
-            })
-            .await
+        let mut conditions = Conditions::with_limit(limit);
+        conditions.equal("connector", connector);
+        let (clause, values) = conditions.finish();
+        let list = format!("SELECT {COLUMNS} FROM connector_changes {clause} ORDER BY number DESC LIMIT $1");
+        self.0.read_all(list, &values).await
     }
 }
 
@@ -207,12 +183,11 @@ pub(crate) fn insert_and_trim(connection: &mut dyn Connection, by: &Acting, chan
         let version = [version.as_str(), detail.as_str()].into_iter().filter(|text| !text.is_empty());
         audit::note(connection, by, action, connector, "", &version.collect::<Vec<_>>().join("; "))?;
     }
-    connection.execute(
+    connection.run(
         "DELETE FROM connector_changes WHERE connector = $1 AND number <= (SELECT number FROM connector_changes \
          WHERE connector = $1 ORDER BY number DESC LIMIT 1 OFFSET $2)",
         values![connector, MAX_CHANGES],
-    )?;
-    Ok(())
+    )
 }
 
 #[cfg(test)]

@@ -35,33 +35,19 @@ impl Grants<'_> {
     /// Returns the hosts that were granted to a version when another one replaced it; `None` if
     /// that is not known.
     pub async fn previous(self, connector: &str, version: &str) -> Stored<Option<Vec<String>>> {
-        let (connector, version) = (connector.to_owned(), version.to_owned());
-        let hosts: Option<String> = self
-            .0
-            .read(move |connection| {
-                connection.optional(
-                    "SELECT hosts FROM former_grants WHERE connector = $1 AND version = $2",
-                    values![&connector, &version],
-                )
-            })
-            .await?;
+        let hosts = "SELECT hosts FROM former_grants WHERE connector = $1 AND version = $2";
+        let hosts: Option<String> = self.0.read_optional(hosts, values![connector, version]).await?;
         Ok(hosts.map(|hosts| hosts.split_whitespace().map(str::to_owned).collect()))
     }
 
     /// Changes the grants of the serving version. A host that was granted before keeps the time of
     /// its grant.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer. The previous grants then stay.
     pub async fn change(self, connector: &str, change: GrantChange<'_>) -> Stored<()> {
         self.swap(connector, None, "", change).await
     }
 
     /// Changes the grants for the version `present`, which replaces `previous`. The grants of
     /// `previous` are kept for a rollback.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer. Nothing has changed then.
     pub async fn swap(
         self,
         connector: &str,
@@ -75,9 +61,6 @@ impl Grants<'_> {
     }
 
     /// Deletes the grants of all versions of a connector.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer. Nothing has changed then.
     pub async fn forget(self, connector: &str) -> Stored<()> {
         let connector = connector.to_owned();
         self.0.write(Durability::PowerLoss, move |connection| forget_on(connection, &connector)).await
@@ -85,7 +68,7 @@ impl Grants<'_> {
 
     /// Returns a number that grows when grants change.
     pub async fn revision(self) -> Stored<i64> {
-        self.0.read(|connection| connection.one("SELECT number FROM revisions WHERE subject = 'grants'", &[])).await
+        self.0.read_one("SELECT number FROM revisions WHERE subject = 'grants'", &[]).await
     }
 }
 
@@ -148,7 +131,7 @@ pub(crate) fn swap_on(connection: &mut dyn Connection, connector: &str, swap: &G
 pub(crate) fn forget_on(connection: &mut dyn Connection, connector: &str) -> Stored<()> {
     connection.lock(&format!("grants {connector}"))?;
     connection.execute("DELETE FROM former_grants WHERE connector = $1", values![connector])?;
-    connection.execute("DELETE FROM grants WHERE connector = $1", values![connector]).map(drop)
+    connection.run("DELETE FROM grants WHERE connector = $1", values![connector])
 }
 
 fn granted(connection: &mut dyn Connection, connector: &str) -> Stored<Vec<String>> {

@@ -53,7 +53,8 @@
 //! Each subject has a handle ([`handles`]): `store.jobs().take(..)`.
 //!
 //! The database:
-//! - [`records`]: macros for records, and for values that are stored by a name
+//! - [`records`]: macros for records, for values that are stored by a name, and for ids
+//! - [`statements`]: uses of the store that are a single statement
 //! - [`migrations`]: the migrations of the tables
 //! - [`serving`]: the lock of the gateway that serves
 //! - [`backup`]: the first step of a database that was restored
@@ -92,6 +93,7 @@ mod sealed_columns;
 mod serving;
 #[doc(hidden)]
 pub mod simulated;
+mod statements;
 mod storage;
 mod stored_bytes;
 mod subscriptions;
@@ -103,6 +105,8 @@ mod webhooks;
 
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod zero_bytes;
 
 use std::path::Path;
 
@@ -112,9 +116,10 @@ use secrecy::SecretString;
 pub use database::digest;
 pub use database::health::GRACE as LEASE_GRACE;
 pub use database::time::DatabaseTime;
+pub use database::value::without_zero_bytes;
 pub use database::{Database, DatabaseState, PostgresError, Settings, StoreError};
 pub use vault;
-pub use vault::Sealed;
+pub use vault::{Sealed, Shown, ShownOnce};
 
 pub use self::agent_sessions::{AgentSession, NewAgentSession};
 pub use self::agent_triggers::{AgentCursor, AgentPart, AgentReceiver, DeliveryReport, NewAgentPart};
@@ -132,11 +137,12 @@ pub use self::gateways::{ConnectorAtGateway, GatewayBeat, GatewayRow, new_gatewa
 pub use self::grants::{GrantChange, GrantSwap};
 pub use self::idempotency::{IdempotentCall, KeyState, TakenKey};
 pub use self::inboxes::{
-    HookRequest, HookRequestFilter, Inbox, InboxSecret, NewInbox, RecordedHookRequest, SecretAdded, SharedNotification,
+    HookRequest, HookRequestFilter, Inbox, InboxSecret, NewInbox, NewShared, RecordedHookRequest, SecretAdded,
+    SharedNotification,
 };
 pub use self::integrations::{
     Account, AccountAddress, AnyIntegrationFilter, AuthType, Choice, Connected, Details, GrantType, Holder, Imported,
-    Integration, IntegrationFilter, Labels, NewImport, Status,
+    Integration, IntegrationFilter, Labels, NewImport, Overwrites, Status,
 };
 pub use self::jobs::{AnyJobFilter, Ended, FullShares, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
 pub use self::keys::{ApiKey, KeyAdoption, KeyFilter, KeyHash, KeyId, KeyRevocation, KeyStatus, NewApiKey};
@@ -152,7 +158,7 @@ pub use self::subscriptions::{
 pub use self::tenants::{MAX_COUNT, Tenant};
 pub use self::tool_sets::{NewToolSet, StoredToolSet};
 pub use self::triggers::{
-    EventDelivery, EventWebhooks, IntegrationChange, NewEvent, NewTrigger, Removed, StoredEvent, Trigger,
+    EventDelivery, EventWebhooks, IntegrationChange, KeptEvents, NewEvent, NewTrigger, Removed, StoredEvent, Trigger,
     TriggerChange, TriggerFilter, TriggerState, event_id, new_trigger_id,
 };
 pub use self::usage::{
@@ -166,8 +172,9 @@ pub use self::webhooks::{
 use self::migrations::TABLES;
 use self::stored_bytes::Quota;
 
-/// The result of a use of the store, which fails if the database does not answer.
-/// A function that can fail for another reason says so.
+/// The result of a use of the store, which fails if the database does not answer. A function that
+/// can fail for another reason says so. A write that fails has changed nothing, because it is one
+/// transaction. If only the answer to its commit was lost, all of its changes are made.
 pub type Stored<T> = Result<T, StoreError>;
 
 /// The data of the gateway. Clones share the connections of the database.

@@ -2,15 +2,19 @@
 
 use database::connection::Durability;
 use database::value::{Value, values};
-use vault::Sealed;
-use vault::Vault;
+use vault::{Sealed, Vault};
 
 use crate::Stored;
 use crate::handles::Storage;
+use crate::records::record;
 use crate::storage::{CONTEXT, StorageError, StorageScope};
 
 /// Number of values that are sealed in one transaction.
 const BATCH: u32 = 100;
+
+/// The columns of each [`PlainValue`].
+const PLAIN_VALUES: &str =
+    "SELECT connector, integration, key, value FROM connector_storage WHERE data_key IS NULL LIMIT $1";
 
 /// A value that is not sealed.
 struct PlainValue {
@@ -18,6 +22,14 @@ struct PlainValue {
     /// The key as the database has it: SQLite has text, and PostgreSQL has bytes.
     key: Value,
     value: Vec<u8>,
+}
+
+record! {
+    StorageScope: connector, partition
+}
+
+record! {
+    PlainValue: scope, key, value
 }
 
 impl PlainValue {
@@ -35,13 +47,13 @@ impl Storage<'_> {
     /// deleted at the same time keeps what the connector did.
     ///
     /// # Errors
-    /// Fails if the database does not answer, or if a value cannot be sealed. Some values may then
-    /// be sealed already. The others stay readable, and the next run seals them.
+    /// Fails if a value cannot be sealed. Some values may be sealed already when it fails. The others
+    /// stay readable, and the next run seals them.
     pub async fn seal_plain_values(self, vault: &Vault) -> Result<u64, StorageError> {
         let mut total = 0;
         loop {
             let mut sealed = Vec::new();
-            for plain in self.plain_values().await? {
+            for plain in self.0.read_all::<PlainValue>(PLAIN_VALUES, values![BATCH]).await? {
                 let id = plain.id();
                 let under_key = vault.seal(&[CONTEXT, &id], &plain.value).await?;
                 sealed.push((plain, id, under_key));
@@ -52,22 +64,6 @@ impl Storage<'_> {
             }
             total += written;
         }
-    }
-
-    async fn plain_values(self) -> Stored<Vec<PlainValue>> {
-        self.0
-            .read(|connection| {
-                let rows = connection.query(
-                    "SELECT connector, integration, key, value FROM connector_storage WHERE data_key IS NULL LIMIT $1",
-                    values![BATCH],
-                )?;
-                let read = rows.into_iter().map(|mut row| {
-                    let scope = StorageScope { connector: row.read()?, partition: row.read()? };
-                    Ok(PlainValue { scope, key: row.read()?, value: row.read()? })
-                });
-                read.collect()
-            })
-            .await
     }
 
     async fn replace_plain_values(self, sealed: Vec<(PlainValue, String, Sealed)>) -> Stored<u64> {

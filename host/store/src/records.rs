@@ -1,4 +1,4 @@
-//! Two macros for what is stored: records, which are rows, and values that are stored by a name.
+//! Macros for what is stored: records, which are rows, values that are stored by a name, and ids.
 
 /// Reads a record from a row. Its fields are the columns, in this order. A field that is a record
 /// itself has several columns. `field = expression` reads a field in another way, and names the row
@@ -51,3 +51,17 @@ macro_rules! named {
     };
 }
 pub(crate) use named;
+
+/// Declares a function that makes an id from a prefix and random digits.
+macro_rules! new_id {
+    ($(#[$doc:meta])* $name:ident = $prefix:literal) => {
+        $(#[$doc])*
+        ///
+        /// # Errors
+        /// Fails if the operating system provides no random numbers.
+        pub fn $name() -> $crate::Stored<String> {
+            database::id::random_id($prefix)
+        }
+    };
+}
+pub(crate) use new_id;

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use database::connection::Durability;
+use database::connection::{Connection, Durability};
 use database::health::DEAD;
 use database::process_lock::ProcessLock;
 use database::value::values;
@@ -35,7 +35,7 @@ impl Store {
     /// other gateways may be alive, their leases end by themselves.
     ///
     /// # Errors
-    /// Fails if the database does not answer, or the file of the lock cannot be written.
+    /// Fails if the file of the lock cannot be written.
     pub async fn begin_serving(&self) -> Stored<Serving> {
         let lock = match self.database.is_shared() {
             false => self.database.try_process_lock(NAME).await?,
@@ -43,23 +43,23 @@ impl Store {
         };
         if lock.is_some() {
             self.write(Durability::ProcessKill, |connection| {
-                connection
-                    .execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
-                connection
-                    .execute("UPDATE webhook_deliveries SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
-                connection
-                    .execute("UPDATE subscriptions SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
+                free_leases(connection, &["integrations", "webhook_deliveries", "subscriptions"], None)?;
                 // It is unknown what these calls and jobs have done.
-                for table in ["idempotency_keys", "jobs"] {
-                    let free = format!("UPDATE {table} SET leased_until = $1 WHERE leased_until IS NOT NULL");
-                    connection.execute(&free, values![DEAD])?;
-                }
-                Ok(())
+                free_leases(connection, &["idempotency_keys", "jobs"], Some(DEAD))
             })
             .await?;
         }
         Ok(Serving { store: self.clone(), lock })
     }
+}
+
+/// Replaces the end of every lease on the rows of these tables.
+pub(crate) fn free_leases(connection: &mut dyn Connection, tables: &[&str], until: Option<i64>) -> Stored<()> {
+    for table in tables {
+        let free = format!("UPDATE {table} SET leased_until = $1 WHERE leased_until IS NOT NULL");
+        connection.execute(&free, values![until])?;
+    }
+    Ok(())
 }
 
 impl Serving {

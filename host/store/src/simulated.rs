@@ -13,9 +13,6 @@ pub struct SimulatedDatabase(database::simulated::SimulatedDatabase);
 
 impl SimulatedDatabase {
     /// Opens an empty database whose clock is `now_ms`, in milliseconds since 1970.
-    ///
-    /// # Errors
-    /// If SQLite fails.
     pub fn open(now_ms: impl Fn() -> i64 + Send + Sync + 'static) -> Stored<Self> {
         database::simulated::SimulatedDatabase::open(&TABLES, now_ms).map(Self)
     }
@@ -27,18 +24,12 @@ impl SimulatedDatabase {
 
     /// Runs statements without any delay, for checks of a test. Returns the columns of all rows, as
     /// text.
-    ///
-    /// # Errors
-    /// If SQLite fails.
     pub fn look(&self, sql: &str) -> Stored<Vec<Vec<Option<String>>>> {
         self.0.look(sql)
     }
 
     /// Deletes all rows but those of the audit, which the database keeps. The next test finds an empty
     /// database.
-    ///
-    /// # Errors
-    /// If SQLite fails.
     pub fn clear(&self) -> Stored<()> {
         // A table refers only to tables that were created before it. The rows of `revisions` are
         // those of the migrations, and entries of the audit cannot be deleted.

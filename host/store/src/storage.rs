@@ -9,8 +9,7 @@ use database::digest::sha256_hex;
 use database::time::millis;
 use database::value::values;
 use thiserror::Error;
-use vault::Sealed;
-use vault::{Vault, VaultError};
+use vault::{Sealed, Vault, VaultError};
 
 use crate::handles::Storage;
 use crate::stored_bytes::Quota;
@@ -68,21 +67,14 @@ impl Storage<'_> {
     ///
     /// # Errors
     /// Fails with [`StorageError::Invalid`] if the key breaks a limit. Fails too if the value cannot
-    /// be read or unsealed.
+    /// be unsealed.
     pub async fn get(self, vault: &Vault, scope: &StorageScope, key: &str) -> Result<Option<Vec<u8>>, StorageError> {
         check_key(key)?;
         let id = scope.id_of(key.as_bytes());
-        let (scope, key) = (scope.clone(), key.to_owned());
-        let stored = self.0.read(move |connection| {
-            let rows = connection.query(
-                "SELECT data_key, value FROM connector_storage
-                 WHERE connector = $1 AND integration = $2 AND key = $3 AND (expires_at IS NULL OR expires_at > now_ms())",
-                values![&scope.connector, &scope.partition, &key],
-            )?;
-            let Some(mut row) = rows.into_iter().next() else { return Ok(None) };
-            Ok(Some((row.read::<Option<String>>()?, row.read::<Vec<u8>>()?)))
-        });
-        match stored.await? {
+        let get = "SELECT data_key, value FROM connector_storage
+             WHERE connector = $1 AND integration = $2 AND key = $3 AND (expires_at IS NULL OR expires_at > now_ms())";
+        let values = values![&scope.connector, &scope.partition, key];
+        match self.0.read_optional::<(Option<String>, Vec<u8>)>(get, values).await? {
             None => Ok(None),
             // A previous gateway stored it, and `seal_plain_values` has not run yet.
             Some((None, plain)) => Ok(Some(plain)),
@@ -95,8 +87,7 @@ impl Storage<'_> {
     /// Seals and sets the value of a key. With `time_to_live` the value expires after that time.
     ///
     /// # Errors
-    /// Fails if a limit is broken, or if the database does not answer. The previous value then
-    /// stays.
+    /// Fails if a limit is broken. The previous value then stays.
     pub async fn set(
         self,
         vault: &Vault,
@@ -132,30 +123,20 @@ impl Storage<'_> {
     /// Deletes the value of a key, if there is one.
     ///
     /// # Errors
-    /// Fails with [`StorageError::Invalid`] if the key breaks a limit, or if the database does not
-    /// answer.
+    /// Fails with [`StorageError::Invalid`] if the key breaks a limit.
     pub async fn delete(self, scope: &StorageScope, key: &str) -> Result<(), StorageError> {
         check_key(key)?;
-        let (scope, key) = (scope.clone(), key.to_owned());
-        self.0
-            .write(Durability::ProcessKill, move |connection| {
-                connection.execute(
-                    "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2 AND key = $3",
-                    values![&scope.connector, &scope.partition, &key],
-                )
-            })
-            .await?;
+        let delete = "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2 AND key = $3";
+        let values = values![&scope.connector, &scope.partition, key];
+        self.0.execute(Durability::ProcessKill, delete, values).await?;
         Ok(())
     }
 
     /// Deletes the expired values of all connectors, and returns their number. Expired values are
     /// already invisible before. This frees their space.
     pub async fn sweep(self) -> Stored<u64> {
-        self.0
-            .write(Durability::ProcessKill, |connection| {
-                connection.execute("DELETE FROM connector_storage WHERE expires_at <= now_ms()", &[])
-            })
-            .await
+        let sweep = "DELETE FROM connector_storage WHERE expires_at <= now_ms()";
+        self.0.execute(Durability::ProcessKill, sweep, &[]).await
     }
 }
 
@@ -168,11 +149,8 @@ fn check_key(key: &str) -> Result<(), StorageError> {
 
 /// Deletes all values of a connector for an integration.
 pub(crate) fn clear_values(connection: &mut dyn Connection, connector: &str, partition: &str) -> Stored<()> {
-    connection.execute(
-        "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2",
-        values![connector, partition],
-    )?;
-    Ok(())
+    connection
+        .run("DELETE FROM connector_storage WHERE connector = $1 AND integration = $2", values![connector, partition])
 }
 
 /// Returns `false` if the scope has no room for another key.

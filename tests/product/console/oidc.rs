@@ -8,7 +8,7 @@ use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 use support::jwt::{SigningKey, at, publish};
 use support::setup::KEY;
-use support::{Answer, Gateway, Reply, Setup, Store, Upstream};
+use support::{Answer, Gateway, Reply, Setup, Store, Upstream, module};
 use url::Url;
 
 use super::Operator;
@@ -147,6 +147,13 @@ fn a_person_with_the_claim_gets_a_session(store: &Store) {
     assert_eq!(shown["scopes"], json!(["admin"]));
     let key = json!({"name": "made by a person", "scopes": ["operate"]});
     assert_eq!(operator.change("POST", "/admin/keys").json(&key).send().status, 201);
+    // The history of connectors names the person, as the audit does.
+    let add = operator.change("POST", "/admin/connectors").header("content-type", "application/wasm");
+    add.body(module::liar("version=1.0.0")).send().ok();
+    operator.change("DELETE", "/admin/connectors/liar").send().ok();
+    for change in operator.get("/admin/connectors/liar/history").ok()["changes"].as_array().unwrap() {
+        assert_eq!(change["by"], json!({"kind": "person", "name": "person ann@127.0.0.1"}));
+    }
     operator.change("POST", "/connect-links").json(&json!({"connectors": []})).send().problem(403, "missing-scope");
     operator.bare("POST", "/admin/keys").json(&key).send().problem(403, "not-from-console");
     operator.change("DELETE", "/console/session").send().ok();
@@ -162,8 +169,10 @@ fn a_person_with_the_claim_gets_a_session(store: &Store) {
         .collect();
     let actor = "person:ann@127.0.0.1";
     assert_eq!(seen[0], (actor, "console.signed_out", ""));
-    assert_eq!((seen[1].0, seen[1].1), (actor, "key.created"));
-    assert_eq!(seen[2], (actor, "console.signed_in", "ann@example.com"));
+    let of_connectors = ["connector.removed", "connector.added"].map(|action| (actor, action));
+    assert_eq!([(seen[1].0, seen[1].1), (seen[2].0, seen[2].1)], of_connectors);
+    assert_eq!((seen[3].0, seen[3].1), (actor, "key.created"));
+    assert_eq!(seen[4], (actor, "console.signed_in", "ann@example.com"));
     assert!(
         !world.gateway.lines().iter().any(|line| line.contains(CLIENT_SECRET) || line.contains("code=code-of-ann"))
     );

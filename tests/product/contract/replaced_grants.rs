@@ -130,3 +130,22 @@ fn a_revocation_by_an_access_token_that_has_expired_refreshes_it_first() {
     assert_eq!(who(&client).ok(), me("ada"));
     assert_eq!(client.get("/integrations").ok()["integrations"][0]["user_identifier"], email("ada"));
 }
+
+#[test]
+fn a_revocation_that_fails_after_its_token_was_refreshed_is_repeated_with_the_new_token() {
+    let provider = OAuthProvider::start(Dialect::slack().living(2));
+    let gateway = start(&Store::Sqlite, &provider);
+    let client = gateway.client();
+    connect(&client, "account", "ada");
+    provider.break_tokens(Reply::empty(503));
+    std::thread::sleep(Duration::from_secs(3));
+    provider.expire();
+    provider.set_lifetime(Some(3600));
+    provider.repair();
+    provider.break_revocation(Reply::empty(503));
+    connect(&client, "account", "ada");
+    provider.wait_for(Endpoint::Revoke, 1);
+    provider.repair();
+    wait_for_one_grant(&provider);
+    assert_eq!(provider.reuses(), 0);
+}

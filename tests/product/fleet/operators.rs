@@ -4,7 +4,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 use support::setup::KEY;
-use support::{Gateway, Store, module, process};
+use support::{Gateway, Setup, Store, module, process};
 
 use super::{gateways, liar, upload};
 
@@ -91,6 +91,98 @@ fn a_removal_and_a_rollback_name_the_generation_that_they_replace() {
     assert_eq!(remove("\"3\"").ok()["generation"], 4);
     assert_eq!(liar(&gateway), None);
     assert_eq!(upload(&gateway, "", None, module::liar("version=1.0.0")).ok()["generation"], 5);
+}
+
+#[test]
+fn each_operator_is_told_the_generation_of_its_own_change() {
+    let store = Store::Sqlite;
+    let [gateway] = gateways(&store);
+    let mut told: Vec<i64> = thread::scope(|scope| {
+        let operators = ["one", "other"].map(|operator| {
+            let gateway = &gateway;
+            scope.spawn(move || {
+                let change = |number: usize| {
+                    let module = module::with_note(&module::liar("version=1.0.0"), &format!("{operator} {number}"));
+                    upload(gateway, "", None, module).ok()["generation"].as_i64().unwrap()
+                };
+                (0..12).map(change).collect::<Vec<_>>()
+            })
+        });
+        operators.into_iter().flat_map(|operator| operator.join().unwrap()).collect()
+    });
+    told.sort_unstable();
+    assert_eq!(told, (2..=25).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_stale_generation_is_told_before_what_is_wrong_with_the_change() {
+    let setup = Setup::new().shipped_module("liar", module::liar("version=1.0.0"));
+    let gateway = setup.start();
+    let client = gateway.client();
+    let change = |method: &str, path: &str, generation: &str| {
+        client.request(method, &format!("/admin/connectors/{path}")).header("if-match", generation).send()
+    };
+    // Another operator has brought the shipped connector back.
+    let replaced = upload(&gateway, "?replace_shipped=true", None, module::liar("version=2.0.0")).ok();
+    let stale = format!("\"{}\"", replaced["generation"]);
+    let removed = client.delete("/admin/connectors/liar").ok();
+    assert_eq!(removed["digest"], module::digest(&module::liar("version=1.0.0")), "the shipped one is live");
+    for (method, path) in [("DELETE", "liar"), ("POST", "liar/rollback")] {
+        let told = change(method, path, &stale).problem(412, "changed-meanwhile")["generation"].clone();
+        assert_eq!(told, removed["generation"], "{method}");
+        client.request(method, &format!("/admin/connectors/{path}")).send().problem(409, "shipped");
+    }
+
+    // Another operator has made a version that the module asks for more than.
+    let asking = |host: &str| module::account(&json!({"identifier": "account", "auth": "none", "base_url": host}));
+    let first = asking("https://a.example");
+    upload(&gateway, "", None, first.clone()).ok();
+    upload(&gateway, "", None, module::with_note(&first, "a repair")).ok();
+    let more = asking("https://b.example");
+    assert_eq!(upload(&gateway, "", Some(1), more.clone()).problem(412, "changed-meanwhile")["generation"], 2);
+    upload(&gateway, "", Some(2), more).problem(422, "module-refused");
+
+    // Another operator has removed it.
+    client.delete("/admin/connectors/account").ok();
+    for (method, path) in [("DELETE", "account"), ("POST", "account/rollback")] {
+        assert_eq!(change(method, path, "\"2\"").problem(412, "changed-meanwhile")["generation"], 3, "{method}");
+    }
+    change("DELETE", "account", "*").problem(404, "unknown-connector");
+
+    // Any generation is meant, and there is none.
+    let replace = || {
+        let call = client.request("POST", "/admin/connectors").header("content-type", "application/wasm");
+        call.header("if-match", "*").body(first.clone()).send()
+    };
+    assert_eq!(replace().problem(412, "changed-meanwhile")["generation"], 3);
+    assert_eq!(upload(&gateway, "", Some(3), first.clone()).ok()["generation"], 4);
+    assert_eq!(replace().ok()["generation"], 5);
+}
+
+#[test]
+fn a_module_that_is_sent_again_with_its_key_is_installed_once() {
+    for store in [Store::Sqlite, Store::postgres()] {
+        let [gateway] = gateways(&store);
+        let client = gateway.client();
+        let send = |key: &str, query: &str, module: &[u8]| {
+            let call = client.request("POST", &format!("/admin/connectors{query}")).header("idempotency-key", key);
+            call.header("content-type", "application/wasm").body(module.to_vec()).send()
+        };
+        let two = module::liar("version=2.0.0");
+        let (first, again) = (send("k-1", "", &two), send("k-1", "", &two));
+        assert_eq!((&first.ok()["generation"], first.header("idempotent-replayed")), (&json!(2), ""));
+        assert_eq!((again.ok(), again.header("idempotent-replayed")), (first.json(), "true"));
+        assert_eq!(liar(&gateway).unwrap()["generation"], 2);
+        let three = module::liar("version=3.0.0");
+        send("k-1", "", &three).problem(422, "idempotency-key-reused");
+        send("k-1", "?accept=true", &two).problem(422, "idempotency-key-reused");
+        send("", "", &three).problem(400, "bad-request");
+        // A refusal changes nothing, and gives the key back.
+        send("k-2", "", b"no module").problem(422, "module-refused");
+        assert_eq!(send("k-2", "", &three).ok()["generation"], 3);
+        assert_eq!(send("k-1", "", &two).json(), first.json(), "the answer stays the first one");
+        assert_eq!(liar(&gateway).unwrap()["generation"], 3);
+    }
 }
 
 #[test]

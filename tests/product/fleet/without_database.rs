@@ -36,6 +36,7 @@ fn a_gateway_that_starts_without_its_database_serves_its_disk_and_then_follows()
     assert_eq!(one.call("liar/version", json!({})).ok()["version"], "version=2.0.0");
     one.client().get("/admin/gateways").problem(503, "store-unavailable");
     one.client().get("/integrations").problem(503, "store-unavailable");
+    one.client().request("POST", "/console/session").send().problem(503, "store-unavailable");
     upload(&one, "", None, module::liar("version=9.0.0")).problem(503, "store-unavailable");
     assert_eq!(one.client().with_key("a-key-that-nobody-has").get("/connectors").status, 401);
 

@@ -260,7 +260,7 @@ fn additions_are_declared_in_describe_only() {
     let gateway = Setup::new().module("account", module::account(&described)).start();
     gateway.client().call("account/declare_site", json!({})).problem(500, "connector-failed");
     gateway.wait_for_log("the reason of the trap", |line| {
-        line.to_string().contains("it called `upstream-additions.declare-site` in `invoke`")
+        line.to_string().contains("it called `upstream-additions.declare-site` in an operation")
     });
     let wrong = json!({
         "identifier": "wrong", "auth": "api_key", "base_url": "https://{shop}.acme-shops.example",

@@ -4,14 +4,15 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 use support::oauth::browser;
-use support::{Answer, Client, Dialect, OAuthProvider, Person, Store};
+use support::{Answer, Client, Dialect, Endpoint, OAuthProvider, Person, Store};
 
-use super::{client, email, ended, gateway, init, me, on_each_store, path, success, who};
+use super::{client, connect, email, ended, gateway, init, me, on_each_store, path, success, who};
 
 on_each_store!(
     a_grant_is_used_once_the_caller_has_confirmed_it,
     only_the_caller_that_began_confirms_a_grant,
     another_account_replaces_the_one_behind_an_identifier_only_if_the_caller_wants_it,
+    a_confirmed_grant_replaces_another_account_only_if_the_caller_wants_it,
     the_action_of_a_problem_renews_this_very_integration,
 );
 
@@ -91,6 +92,23 @@ fn a_grant_that_nobody_confirms_in_time_is_revoked() {
     assert_eq!(client.get("/integrations").ok()["integrations"], json!([]));
 }
 
+#[test]
+fn the_end_of_a_grant_that_nobody_confirms_ends_no_other_access_of_the_account() {
+    // Revoking one token would end all grants of the account.
+    let provider = OAuthProvider::start(Dialect::google());
+    let gateway = gateway(&Store::Sqlite, &provider);
+    let client = gateway.client();
+    connect(&client, "account", "ada");
+    completion(&consent(&client, "ada", &json!({"confirm": true})), &email("ada"));
+    gateway.home().sqlite("UPDATE pending_grants SET expires_at = expires_at - 600000");
+    gateway
+        .wait_for_log("the end of the grant", |line| line.to_string().contains("a grant that is not used was deleted"));
+    assert_eq!(provider.count(Endpoint::Revoke), 0);
+    assert_eq!(who(&client).ok(), me("ada"));
+    provider.expire();
+    assert_eq!(who(&client).ok(), me("ada"));
+}
+
 fn another_account_replaces_the_one_behind_an_identifier_only_if_the_caller_wants_it(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(store, &provider);
@@ -106,6 +124,26 @@ fn another_account_replaces_the_one_behind_an_identifier_only_if_the_caller_want
     let replace = json!({"user_identifier": "work", "replace": true});
     assert_eq!(ended(&consent(&client, "bob", &replace)), success("account", "work"));
     assert_eq!(who(&client).ok(), me("bob"));
+}
+
+fn a_confirmed_grant_replaces_another_account_only_if_the_caller_wants_it(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(store, &provider);
+    let client = gateway.client();
+    let begin = |name: &str, replace: bool| {
+        let members = json!({"user_identifier": "work", "confirm": true, "replace": replace});
+        completion(&consent(&client, name, &members), "work")
+    };
+    let confirm = |completion: &Value| client.post("/connectors/account/integrations/work/confirm", completion.clone());
+    // No account has the name while they consent.
+    let (of_ada, of_bob, instead) = (begin("ada", false), begin("bob", false), begin("bob", true));
+    confirm(&of_ada).ok();
+    let refused = confirm(&of_bob).problem(409, "other-account");
+    assert!(refused["detail"].as_str().unwrap().contains(&email("ada")), "{refused}");
+    assert_eq!(who(&client).ok(), me("ada"));
+    confirm(&instead).ok();
+    assert_eq!(who(&client).ok(), me("bob"));
+    confirm(&of_bob).ok();
 }
 
 fn the_action_of_a_problem_renews_this_very_integration(store: &Store) {

@@ -7,13 +7,15 @@ use support::{Dialect, Endpoint, OAuthProvider, Person, Reply, Store};
 use super::{DONE, begin, connect, ended, error_of, gateway, me, success, who};
 
 /// Answers of a service that contain no identity.
-fn no_identity() -> [Reply; 5] {
+fn no_identity() -> [Reply; 6] {
     [
         Reply::json(json!({"error": "broken"})).status(500),
         Reply::json(json!({"error": "forbidden"})).status(403),
         Reply::hang_up(),
         Reply::typed("text/html", "<html>"),
         Reply::json(json!({"name": "ADA"})),
+        // No caller could name such an account, and PostgreSQL could not look for it.
+        Reply::json(json!({"id": "7".repeat(257), "email": "ada\n@example.com"})),
     ]
 }
 
@@ -27,6 +29,7 @@ fn no_account_is_connected_while_the_service_tells_no_identity() {
         let callback = Person::named("ada").consents(&begin(&client, "account"));
         assert_eq!(error_of(&browser::open(&callback)), "identity_unavailable");
         assert_eq!(provider.count(Endpoint::Exchange), 1);
+        assert_eq!(provider.live_grants(), 0, "the tokens that are not kept are revoked");
         assert_eq!(client.get("/integrations").ok(), json!({"integrations": [], "next_cursor": null}));
         who(&client).problem(424, "integration-required");
 

@@ -158,6 +158,11 @@ fn credentials_that_the_service_refuses_are_told_and_the_account_expires(store: 
     let (pointer, detail) = refused.violations()[0].clone();
     assert_eq!(pointer, "/credentials");
     assert!(detail.contains("invalid_client") && detail.contains("no such client"), "{detail}");
+    // The account has the name of its client, which the store must be able to look for.
+    for name in ["x".repeat(257), "robot ".to_owned()] {
+        let (pointer, _) = post(&client, client_credentials(&name)).violations()[0].clone();
+        assert_eq!(pointer, "/credentials/client_id");
+    }
     assert_eq!(client.get("/integrations").ok()["integrations"], json!([]), "nothing was stored");
 
     post(&client, client_credentials("robot")).ok();

@@ -341,3 +341,18 @@ fn a_secret_that_was_copied_to_another_row_cannot_be_decrypted() {
     assert_eq!(provider.api_calls().len(), called);
     assert_eq!(who_as(&gateway.client(), "ada").ok(), me("ada"));
 }
+
+#[test]
+fn a_secret_that_cannot_be_decrypted_is_not_told_as_a_busy_account_once_it_has_expired() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(&Store::Sqlite, &provider);
+    connect(&gateway.client(), "account", "ada");
+    connect(&gateway.client(), "account", "mallory");
+    gateway.home().sqlite(
+        "update integrations set secret = (select secret from integrations where user_identifier = 'ada@example.com'), \
+         expires_at = 1, next_refresh_at = 1, version = version + 1 where user_identifier = 'mallory@example.com'",
+    );
+    let gateway = gateway.start_again();
+    who_as(&gateway.client(), "mallory").problem(500, "internal");
+    assert_eq!(who_as(&gateway.client(), "ada").ok(), me("ada"));
+}

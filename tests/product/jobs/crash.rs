@@ -126,3 +126,24 @@ fn a_job_waits_for_its_connector_and_fails_if_it_does_not_come_back() {
     let failed = wait(&gateway.client(), &third, "failed");
     assert_eq!((kind(&failed), &failed["error"]["status"]), ("unknown-operation", &json!(404)));
 }
+
+#[test]
+fn a_job_that_was_added_long_ago_waits_for_its_connector_too() {
+    let service = Upstream::start();
+    service.reply("/", Reply::json(json!({})));
+    let gateway = setup(&Store::Sqlite, &service).config("[jobs]\nworkers = 0").start();
+    let client = gateway.client();
+    let id = begin(&client, "collect", json!({"path": "/"}));
+    assert_eq!(gateway.home().sqlite("UPDATE jobs SET created_at = created_at - 600000"), 1);
+    let module = std::fs::read(gateway.home().module("account")).unwrap();
+    client.delete("/admin/connectors/account").ok();
+    let gateway = gateway.start_again_with("GATEWAY__JOBS__WORKERS", "1");
+    let client = gateway.client();
+    support::wait_for("an attempt without the connector", || {
+        let record = record(&client, &id);
+        assert_ne!(record["status"], "failed", "{record}");
+        (record["status"] == "pending" && record["started_at"].is_string()).then_some(())
+    });
+    gateway.home().put("account", &module);
+    wait(&client, &id, "succeeded");
+}

@@ -186,3 +186,55 @@ fn a_job_that_finds_no_memory_for_its_request_waits_until_there_is_some() {
     }
     wait(&gateway.client(), &id, "succeeded");
 }
+
+#[test]
+fn an_answer_that_is_replaced_for_lack_of_memory_is_logged_and_counted_with_its_own_status() {
+    let service = Upstream::start();
+    let gate = Gate::default();
+    service.reply("/", Reply::json(json!({})));
+    service.reply("/held", Reply::json(json!({})).behind(&gate));
+    let gateway = setup(&Store::Sqlite, &service)
+        .guest("hostile")
+        .upstream("hostile", "api", &service.url())
+        .general("memory_mb = 4")
+        .start();
+    let client = gateway.client();
+    let jobs: Vec<_> = (0..60).map(|_| begin(&client, "collect", json!({"path": "/"}))).collect();
+    for id in &jobs {
+        wait(&client, id, "succeeded");
+    }
+    let hoard = json!({"path": "/", "count": 31, "text": "/held"});
+    let hoards = [(); 2].map(|()| gateway.client().begin("/connectors/hostile/hoard_responses", hoard.clone()));
+    wait_for("all memory to be held", || {
+        (gateway.metric("gateway_memory_held_bytes") == f64::from(64 << 16)).then_some(())
+    });
+    let counted = |status: u16| {
+        gateway.metric(&format!("gateway_requests_total{{connector=\"\",operation=\"jobs\",status=\"{status}\"}}"))
+    };
+    let before = (counted(200), counted(503));
+    client.get("/jobs?limit=100").problem(503, "busy");
+    assert_eq!((counted(200), counted(503)), (before.0, before.1 + 1.0));
+    gateway.wait_for_log("the line of the request", |line| line["message"] == "failed" && line["problem"] == "busy");
+    gate.open();
+    for hoard in hoards {
+        hoard.wait().ok();
+    }
+    assert_eq!(client.get("/jobs?limit=100").ok()["jobs"].as_array().unwrap().len(), 60);
+}
+
+#[test]
+fn a_result_is_read_only_if_there_is_memory_for_it() {
+    let service = Upstream::start();
+    service.reply("/large", Reply::json(json!({"text": "x".repeat(4 << 20)})));
+    let gateway = setup(&Store::Sqlite, &service).general("memory_mb = 8").start();
+    let client = gateway.client();
+    let id = begin(&client, "fetch", json!({"path": "/large"}));
+    wait_for("the job to end", || {
+        let ended = client.get("/jobs?status=succeeded").ok();
+        (ended["jobs"][0]["job_id"] == json!(id)).then_some(())
+    });
+    let problem = client.get(&format!("/jobs/{id}")).problem(503, "busy");
+    assert!(problem["detail"].as_str().unwrap().contains("`memory_mb`"), "{problem}");
+    let record = client.get(&format!("/admin/jobs/{id}")).ok();
+    assert_eq!(record["result"]["text"].as_str().unwrap().len(), 4 << 20, "an operator always sees it");
+}

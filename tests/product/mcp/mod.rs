@@ -20,6 +20,7 @@ mod service_events;
 mod sessions;
 mod sets;
 mod snippets;
+mod zero_bytes;
 
 use serde_json::{Value, json};
 use support::client::Call;

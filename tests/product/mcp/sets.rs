@@ -11,6 +11,7 @@ on_each_store!(
     a_tool_set_is_made_shown_listed_and_deleted,
     a_tool_set_belongs_to_its_tenant,
     a_set_that_fixes_an_account_uses_no_other,
+    accounts_of_connectors_outside_of_the_view_are_not_listed,
 );
 
 fn gateway(store: &Store) -> Gateway {
@@ -105,6 +106,52 @@ fn a_set_that_fixes_an_account_uses_no_other(store: &Store) {
     assert!(text_of(&by_header).contains("leave the account out"), "{by_header}");
     let listed = agent.text("list_accounts", json!({}));
     assert!(listed.contains("ben") && !listed.contains("ada"), "{listed}");
+}
+
+#[test]
+fn the_account_that_a_set_fixes_is_listed_among_many() {
+    let provider = support::OAuthProvider::start(support::Dialect::strict());
+    let gateway = registered(Setup::new().account("account", &provider).start(), &provider);
+    let acme = client(&gateway, "acme", None, "operate,integrate");
+    connect(&acme, "account", "ben");
+    // More accounts than a list has, and their names come first.
+    let inserted = gateway.home().sqlite(
+        "INSERT INTO integrations (id, tenant, subject, connector, user_identifier, auth_type, created_at, updated_at, status,
+             scopes)
+         WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 200)
+         SELECT 'int_' || n, tenant, subject, connector, 'a' || n, auth_type, 1, 1, status, scopes FROM integrations, numbers",
+    );
+    assert_eq!(inserted, 200);
+    make(&acme, json!({"name": "ben", "allow": ["account"], "account": email("ben")}));
+    let listed = Agent::new(&acme, "/mcp/sets/ben").text("list_accounts", json!({}));
+    let accounts: Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!((accounts.as_array().unwrap().len(), &accounts[0]["account"]), (1, &json!(email("ben"))));
+}
+
+fn accounts_of_connectors_outside_of_the_view_are_not_listed(store: &Store) {
+    let provider = support::OAuthProvider::start(support::Dialect::strict());
+    let setup = Setup::new().on(store).account("mail", &provider).account("files", &provider);
+    let gateway = registered(setup.start(), &provider);
+    let acme = client(&gateway, "acme", None, "operate,integrate");
+    connect(&acme, "mail", "ada");
+    connect(&acme, "files", "ben");
+    let listed = |client: &Client, path: &str| -> Vec<Value> {
+        let accounts: Value = serde_json::from_str(&Agent::new(client, path).text("list_accounts", json!({}))).unwrap();
+        accounts.as_array().unwrap().iter().map(|account| account["account"].clone()).collect()
+    };
+    make(&acme, json!({"name": "desk", "allow": ["files"]}));
+    for path in ["/mcp/sets/desk", "/mcp/sets/desk/readonly", "/mcp/files"] {
+        assert_eq!(listed(&acme, path), [email("ben")], "{path}");
+    }
+    assert_eq!(listed(&acme, "/mcp"), [email("ben"), email("ada")]);
+    // The limits of a key hold too, and so do those of an agent session.
+    let key = json!({"name": "narrow", "tenant": "acme", "scopes": ["operate"], "allow": ["mail/forward"]});
+    let narrow = gateway.client().post("/admin/keys", key).json();
+    let narrow = gateway.anonymous().with_key(narrow["key"].as_str().unwrap());
+    assert_eq!(listed(&narrow, "/mcp"), [email("ada")]);
+    let session = acme.post("/agent-sessions", json!({"allow": ["files"]})).json();
+    let session = gateway.anonymous().with_key(session["token"].as_str().unwrap());
+    assert_eq!(listed(&session, "/mcp"), [email("ben")]);
 }
 
 #[test]

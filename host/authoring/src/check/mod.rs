@@ -8,7 +8,7 @@
 
 mod difference;
 mod notes;
-mod report;
+pub(crate) mod report;
 mod summary;
 
 use std::io::{self, Write};
@@ -21,8 +21,7 @@ use thiserror::Error;
 
 pub use self::summary::Summary;
 
-pub(crate) use self::report::Report;
-
+use self::report::Report;
 use self::summary::Module;
 use crate::module_file::{FileError, RefusedModule, read};
 use crate::module_source::{self, FetchedModule, ModuleSource, SourceError};

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use connector_gateway::{Connector, KeyForm};
+use hyper::header::AUTHORIZATION;
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
@@ -12,15 +13,38 @@ use super::DevError;
 use super::provider::Provider;
 use crate::module_file::{FileError, read};
 use contract::AuthScheme;
+use egress::bearer_header;
 use store::AccountAddress;
+use store::digest::sha256_of_secret;
 
 /// The longest time for connecting an account. The gateway may request the account's name from the
 /// upstream.
 const CONNECT: Duration = Duration::from_secs(60);
 
-/// The credential in a file, without the line break at its end.
-pub(super) fn credential(file: &Path) -> Result<SecretString, FileError> {
-    Ok(files::secret_of(&String::from_utf8_lossy(&read(file)?)).into())
+/// The author's own credential.
+#[derive(Clone)]
+pub(super) struct OwnCredential(SecretString);
+
+impl OwnCredential {
+    /// The credential in a file, without the line break at its end.
+    pub(super) fn read(file: &Path) -> Result<Self, FileError> {
+        Ok(Self(files::secret_of(&String::from_utf8_lossy(&read(file)?)).into()))
+    }
+
+    /// The answer of a token endpoint that gives it out as an access token.
+    pub(super) fn token_answer(&self) -> Value {
+        json!({"access_token": self.0.expose_secret(), "token_type": "Bearer"})
+    }
+
+    /// The digest by which it is recognised.
+    pub(super) fn digest(&self) -> [u8; 32] {
+        sha256_of_secret(&self.0)
+    }
+
+    /// The credentials in the body that connects an account.
+    fn members(&self, form: KeyForm) -> Value {
+        form.members_of(self.0.expose_secret())
+    }
 }
 
 /// Connects an account at a running gateway, as a user does. `account` has the parts of its
@@ -30,16 +54,15 @@ pub(super) async fn connect(
     key: &SecretString,
     connector: &Connector,
     account: &AccountAddress,
-    credential: &SecretString,
+    credential: &OwnCredential,
     provider: Option<&Provider>,
 ) -> Result<(), DevError> {
     let failed = |error: reqwest::Error| DevError::Account(error.without_url().to_string());
     let client = Client::builder().no_proxy().timeout(CONNECT).build().map_err(failed)?;
-    let text = credential.expose_secret();
     let mut body = match (&connector.manifest().auth, provider) {
         (AuthScheme::Oauth2(_), Some(provider)) => json!({"auth_type": "oauth2", "callback_url": provider.page()}),
         (AuthScheme::ApiKey(scheme), _) => {
-            let credentials = KeyForm::of(scheme, connector.auth_additions()).members_of(text);
+            let credentials = credential.members(KeyForm::of(scheme, connector.auth_additions()));
             json!({"auth_type": "api_key", "credentials": credentials})
         }
         _ => {
@@ -55,8 +78,9 @@ pub(super) async fn connect(
         body["address"] = json!(given);
     }
     let connector = connector.name();
-    let request =
-        client.post(format!("{address}/connectors/{connector}/integrations")).bearer_auth(key.expose_secret());
+    let authorization = bearer_header(key).map_err(|error| DevError::Account(error.to_string()))?;
+    let request = client.post(format!("{address}/connectors/{connector}/integrations"));
+    let request = request.header(AUTHORIZATION, authorization);
     let response =
         request.header("content-type", "application/json").body(body.to_string()).send().await.map_err(failed)?;
     let is_success = response.status().is_success();

@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 
 use super::provider::Provider;
 use contract::AuthScheme;
+use store::Shown;
 
 /// The requests to try.
-pub(super) fn text(address: &str, key: &str, connector: &Connector, provider: Option<&Provider>) -> String {
+pub(super) fn text(address: &str, key: Shown<'_>, connector: &Connector, provider: Option<&Provider>) -> String {
     let name = connector.name();
     let curl = |path: &str, body: &Value| {
         // The end of the quotes, a quoted quote, and the quotes again.

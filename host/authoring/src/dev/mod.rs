@@ -26,7 +26,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use connector_gateway::{AuthorSettings, Config, Connector, Extras, LogFormat, ServeError, Stop, serve};
-use secrecy::{ExposeSecret, SecretString};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tracing::level_filters::LevelFilter;
@@ -35,6 +34,7 @@ use tracing_subscriber::filter::Targets;
 pub(crate) use self::arguments::DevArguments;
 pub(crate) use self::error::DevError;
 
+use self::account::OwnCredential;
 use self::dev_loop::{DevLoop, FirstModule};
 use self::provider::{Grant, Provider};
 use crate::compile_cache;
@@ -95,7 +95,7 @@ async fn run_gateway(
     first: FirstModule,
 ) -> Result<(), DevError> {
     let FirstModule { built, connector } = first;
-    let credential = arguments.credential_file.as_deref().map(account::credential).transpose()?;
+    let credential = arguments.credential_file.as_deref().map(OwnCredential::read).transpose()?;
     let provider = provider(arguments, &connector, credential.as_ref()).await?;
     let config = temporary_gateway::for_connector(config, &connector, settings, provider.as_ref());
     let (notify_ready, ready) = oneshot::channel();
@@ -114,7 +114,7 @@ async fn run_gateway(
     let developing = async {
         // If the gateway failed before it was ready, its error ends the command.
         let Ok((url, key)) = ready.await else { return std::future::pending().await };
-        let gateway = Gateway::at(url.clone(), key.clone())?;
+        let gateway = Gateway::at(url.clone(), &key)?;
         let address = url.as_str().trim_end_matches('/');
         dev_loop.add(&gateway, built).await?;
         if let Some(credential) = &credential {
@@ -122,7 +122,7 @@ async fn run_gateway(
             account::connect(address, &key, &connector, &account, credential, provider.as_ref()).await?;
             print_line("An account is connected.");
         }
-        print_line(greeting::text(address, key.expose_secret(), &connector, provider.as_ref()));
+        print_line(greeting::text(address, key.shown(), &connector, provider.as_ref()));
         dev_loop.follow(&gateway).await
     };
     tokio::select! {
@@ -143,7 +143,7 @@ fn not_served(error: ServeError, port: Option<u16>) -> DevError {
 async fn provider(
     arguments: &DevArguments,
     connector: &Connector,
-    credential: Option<&SecretString>,
+    credential: Option<&OwnCredential>,
 ) -> Result<Option<Provider>, DevError> {
     let grant = match credential {
         Some(token) => Grant::Real(token.clone()),

@@ -20,12 +20,13 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use ring::rand::{SecureRandom, SystemRandom};
-use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 use url::{Url, form_urlencoded};
 
+use super::account::OwnCredential;
 use contract::Oauth2;
+use store::digest::sha256;
 
 /// The account that every user connects.
 const ACCOUNT: (&str, &str, &str) = ("dev-user", "dev@example.com", "Dev User");
@@ -38,7 +39,7 @@ pub(super) enum Grant {
     /// Tokens that the stand-in makes, with this lifetime.
     Made(Duration),
     /// The user's own access token.
-    Real(SecretString),
+    Real(OwnCredential),
 }
 
 /// The stand-in.
@@ -60,8 +61,8 @@ struct Issued {
     codes: HashMap<String, Code>,
     device_codes: HashSet<String>,
     refresh_tokens: Vec<String>,
-    /// Access tokens with the instants at which they expire.
-    access_tokens: HashMap<String, Option<Instant>>,
+    /// The digests of access tokens, with the instants at which the tokens expire.
+    access_tokens: HashMap<[u8; 32], Option<Instant>>,
 }
 
 /// A code that was not exchanged yet.
@@ -236,12 +237,12 @@ impl State {
         let random = || random().map_err(|_| "server_error");
         let tokens = match &self.grant {
             Grant::Real(token) => {
-                issued.access_tokens.insert(token.expose_secret().to_owned(), None);
-                json!({"access_token": token.expose_secret(), "token_type": "Bearer"})
+                issued.access_tokens.insert(token.digest(), None);
+                token.token_answer()
             }
             Grant::Made(lifetime) => {
                 let (access, refresh) = (format!("dev-access-{}", random()?), format!("dev-refresh-{}", random()?));
-                issued.access_tokens.insert(access.clone(), Some(Instant::now() + *lifetime));
+                issued.access_tokens.insert(sha256(access.as_bytes()), Some(Instant::now() + *lifetime));
                 issued.refresh_tokens.push(refresh.clone());
                 json!({
                     "access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": lifetime.as_secs(),
@@ -265,8 +266,8 @@ impl State {
     fn userinfo(&self, headers: &HeaderMap) -> Response<Full<Bytes>> {
         let token = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let token = token.split_once(' ').map(|(_, token)| token).unwrap_or_default();
-        let is_valid =
-            self.issued.lock().access_tokens.get(token).is_some_and(|end| end.is_none_or(|end| end > Instant::now()));
+        let end = self.issued.lock().access_tokens.get(&sha256(token.as_bytes())).copied();
+        let is_valid = end.is_some_and(|end| end.is_none_or(|end| end > Instant::now()));
         if !is_valid {
             return json_response(StatusCode::UNAUTHORIZED, &json!({"error": "invalid_token"}));
         }
@@ -288,7 +289,7 @@ impl State {
         let Some(token) = form.get("token") else { return };
         let mut issued = self.issued.lock();
         issued.refresh_tokens.retain(|known| known != token);
-        issued.access_tokens.remove(token);
+        issued.access_tokens.remove(&sha256(token.as_bytes()));
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, InstalledRecord, VersionRecord};
 use connector_gateway::{
-    Actor, ChangeError, Config, Installation, Installed, Registry, connectors_record, open_registry,
+    Actor, ChangeError, Config, Installation, Installed, Registry, Swapped, connectors_record, open_registry,
 };
 
 use super::{GatewayError, InService};
@@ -45,8 +45,8 @@ impl Local {
         module: Vec<u8>,
         installation: Installation<'_>,
     ) -> Result<InstalledRecord, ChangeError> {
-        let Installed { live, granted } = self.registry.install(module.into(), installation, &self.actor).await?;
-        let generation = self.registry.generation(live.name());
+        let installed = self.registry.install(module.into(), installation, &self.actor).await?;
+        let Installed { live, generation, granted } = installed;
         Ok(InstalledRecord { generation, newly_granted: granted, ..InstalledRecord::from(&*live) })
     }
 
@@ -67,7 +67,7 @@ impl Local {
     }
 
     pub(super) async fn remove(&self, id: &str, replaces: Option<i64>) -> Result<(), ChangeError> {
-        self.registry.remove(id, replaces, &self.actor).await
+        self.registry.remove(id, replaces, &self.actor).await.map(drop)
     }
 
     pub(super) async fn rollback(
@@ -76,8 +76,8 @@ impl Local {
         to: Option<&str>,
         replaces: Option<i64>,
     ) -> Result<InstalledRecord, ChangeError> {
-        let live = self.registry.rollback(id, to, replaces, &self.actor).await?;
-        Ok(InstalledRecord { generation: self.registry.generation(id), ..InstalledRecord::from(&*live) })
+        let Swapped { live, generation } = self.registry.rollback(id, to, replaces, &self.actor).await?;
+        Ok(InstalledRecord { generation, ..InstalledRecord::from(&*live) })
     }
 
     pub(super) async fn grant(&self, id: &str, hosts: &[String]) -> Result<Vec<GrantRecord>, ChangeError> {

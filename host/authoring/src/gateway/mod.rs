@@ -203,7 +203,7 @@ fn remote(url: &Url, access: &AccessArguments) -> Result<Remote, GatewayError> {
         (None, Some(key)) => key.clone(),
         (None, None) => return Err(RemoteError::NoKey.into()),
     };
-    Ok(Remote::new(url.clone(), key, access.client_certificate.as_deref())?)
+    Ok(Remote::new(url.clone(), &key, access.client_certificate.as_deref())?)
 }
 
 impl Gateway {
@@ -253,7 +253,7 @@ impl Gateway {
     ///
     /// # Errors
     /// If the key cannot be sent.
-    pub(crate) fn at(url: Url, key: SecretString) -> Result<Self, GatewayError> {
+    pub(crate) fn at(url: Url, key: &SecretString) -> Result<Self, GatewayError> {
         Ok(Self(Kind::Remote(Remote::new(url, key, None)?)))
     }
 

@@ -10,9 +10,9 @@ use bytes::Bytes;
 use connector_gateway::gateway_records::ServiceConnectorsRecord;
 use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, InstalledRecord, VersionRecord};
 use connector_gateway::{Installation, SIGNATURE};
-use hyper::header::{HeaderName, IF_MATCH};
+use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue, IF_MATCH};
 use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -20,6 +20,7 @@ use thiserror::Error;
 
 use super::client::{client_for, unreachable};
 use super::{Gateways, InService, ModuleChange};
+use egress::bearer_header;
 
 /// The `type` of the problem of a route that the gateway does not have at this address.
 const NOT_FOUND: &str = "urn:connector-gateway:problem:not-found";
@@ -168,17 +169,16 @@ struct Changes {
 /// A running gateway.
 pub(super) struct Remote {
     url: Url,
-    key: SecretString,
+    /// The value of the header that has the key.
+    authorization: HeaderValue,
     client: Client,
 }
 
 impl Remote {
-    pub(super) fn new(url: Url, key: SecretString, client_certificate: Option<&Path>) -> Result<Self, RemoteError> {
-        if key.expose_secret().is_empty() || !key.expose_secret().bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(RemoteError::Key);
-        }
+    pub(super) fn new(url: Url, key: &SecretString, client_certificate: Option<&Path>) -> Result<Self, RemoteError> {
+        let authorization = bearer_header(key).map_err(|_| RemoteError::Key)?;
         let client = client_for(&url, client_certificate)?;
-        Ok(Self { url, key, client })
+        Ok(Self { url, authorization, client })
     }
 
     /// The address of the gateway.
@@ -402,7 +402,8 @@ impl Remote {
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
-        let request = with_body(self.client.request(method, url).bearer_auth(self.key.expose_secret()));
+        let request = self.client.request(method, url).header(AUTHORIZATION, self.authorization.clone());
+        let request = with_body(request);
         let unreachable = |error: reqwest::Error| unreachable(&self.url, error);
         let response = request.send().await.map_err(unreachable)?;
         let status = response.status();

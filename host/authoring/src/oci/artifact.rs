@@ -10,7 +10,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::check::Report;
+use crate::check::report::Report;
 use sandbox::provenance::{Interfaces, Provenance};
 use store::digest::sha256_hex;
 

@@ -8,13 +8,15 @@ use std::process::{Command, Stdio};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use hyper::header::{AUTHORIZATION, HeaderValue};
 use reqwest::RequestBuilder;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde::Deserialize;
 use std::collections::HashMap;
 
 use super::RegistryError;
 use crate::options::RegistryArguments;
+use egress::basic_header;
 
 /// A helper stores a token of an identity provider under this name.
 const IDENTITY_TOKEN: &str = "<token>";
@@ -22,18 +24,19 @@ const IDENTITY_TOKEN: &str = "<token>";
 /// The user of a registry.
 #[derive(Debug)]
 pub(super) struct Credentials {
-    username: String,
-    password: SecretString,
+    /// The value of the header that has the name and the password.
+    authorization: HeaderValue,
 }
 
 impl Credentials {
-    fn new(username: &str, password: &str) -> Self {
-        Self { username: username.to_owned(), password: password.into() }
+    fn new(username: &str, password: &str) -> Result<Self, RegistryError> {
+        let authorization = basic_header(username, &SecretString::from(password));
+        Ok(Self { authorization: authorization.map_err(|error| wrong(error.to_string()))? })
     }
 
     /// Adds the name and the password to a request.
     pub(super) fn authorize(&self, request: RequestBuilder) -> RequestBuilder {
-        request.basic_auth(&self.username, Some(self.password.expose_secret()))
+        request.header(AUTHORIZATION, self.authorization.clone())
     }
 }
 
@@ -69,7 +72,7 @@ pub(super) fn find(registry: &str, arguments: &RegistryArguments) -> Result<Opti
     if let Some(username) = &arguments.username {
         let mut password = String::new();
         io::stdin().read_to_string(&mut password).map_err(|error| wrong(format!("standard input: {error}")))?;
-        return Ok(Some(Credentials::new(username, files::secret_of(&password))));
+        return Credentials::new(username, files::secret_of(&password)).map(Some);
     }
     let Some(file) = docker_config() else { return Ok(None) };
     let text = match fs::read(&file) {
@@ -99,7 +102,7 @@ fn stored(config: &DockerConfig, registry: &str, file: &Path) -> Result<Option<C
     };
     let decoded = STANDARD.decode(auth).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     match decoded.as_deref().and_then(|text| text.split_once(':')) {
-        Some((username, password)) => Ok(Some(Credentials::new(username, password))),
+        Some((username, password)) => Credentials::new(username, password).map(Some),
         None => Err(wrong(format!("the entry of `{registry}` in `{}` has no user name and password", file.display()))),
     }
 }
@@ -128,7 +131,7 @@ fn run_helper(helper: &str, registry: &str) -> Result<Option<Credentials>, Regis
         Ok(HelperOutput { username, .. }) if username == IDENTITY_TOKEN => {
             Err(wrong(format!("`{program}` has an identity token for `{registry}`, which is not supported")))
         }
-        Ok(HelperOutput { username, secret }) => Ok(Some(Credentials::new(&username, &secret))),
+        Ok(HelperOutput { username, secret }) => Credentials::new(&username, &secret).map(Some),
         Err(_) => Err(wrong(format!("the output of `{program}` is not understood"))),
     }
 }
@@ -150,8 +153,9 @@ mod tests {
         let auth = STANDARD.encode("user:pass:word");
         for key in ["a.example:5000", "https://a.example:5000", "https://a.example:5000/v1/"] {
             let config = serde_json::json!({"auths": {key: {"auth": auth}}});
-            let Credentials { username, password } = find(&config, "a.example:5000").unwrap().unwrap();
-            assert_eq!((username.as_str(), password.expose_secret()), ("user", "pass:word"), "{key}");
+            let Credentials { authorization } = find(&config, "a.example:5000").unwrap().unwrap();
+            assert_eq!(authorization, format!("Basic {auth}"), "{key}");
+            assert!(authorization.is_sensitive());
             assert!(find(&config, "a.example").unwrap().is_none());
         }
     }

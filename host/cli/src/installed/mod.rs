@@ -100,7 +100,15 @@ async fn add(gateway: &Gateway, arguments: &AddArguments, limit_mb: u64, program
     let (accepts, grants_asked, replaces_shipped) = (*accept, *grant_asked, *replace_shipped);
     let signature = signature.as_deref();
     let replaces = change.if_generation;
-    let installation = Installation { grants, accepts, grants_asked, replaces_shipped, signature, replaces };
+    let installation = Installation {
+        grants,
+        accepts,
+        grants_asked,
+        replaces_shipped,
+        signature,
+        replaces,
+        ..Installation::default()
+    };
     gateway.announce(&module);
     let installed = gateway.add(module, installation, change.wait).await.map_err(|error| match error {
         AddError::AsksForMore(more) => {

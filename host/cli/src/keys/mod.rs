@@ -20,7 +20,6 @@ use authoring::output::ProgressLine;
 use connector_gateway::operator_records::{KeyRecord, KeyRevokedRecord};
 use connector_gateway::{Config, make_key};
 use humantime::format_duration;
-use secrecy::ExposeSecret;
 use serde_json::json;
 
 pub(crate) use self::arguments::{CreateKeyArguments, KeysCommand};
@@ -75,11 +74,11 @@ async fn create(
     if list.json {
         let made = store.keys().get(&id).await?.ok_or(KeysError::Unknown(id))?;
         let mut record = as_json(made);
-        record["key"] = key.expose_secret().into();
+        record["key"] = json!(key.shown());
         remote::write_record(output, &record, true)?;
         return Ok(());
     }
-    writeln!(output, "{}", key.expose_secret())?;
+    writeln!(output, "{}", key.shown())?;
     output.flush()?;
     writeln!(remarks, "{remark}")?;
     writeln!(remarks, "keep it now: the gateway stores only its hash, so it cannot be shown again")?;

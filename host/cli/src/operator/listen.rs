@@ -8,7 +8,6 @@ use authoring::gateway::{RunningGateway, client_for};
 use authoring::output::{print, remark};
 use connector_gateway::{SigningSecret, signatures};
 use reqwest::Client;
-use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::time::sleep;
 use url::Url;
@@ -34,7 +33,7 @@ pub(super) async fn listen(arguments: &ListenArguments) -> Result<(), OperatorEr
     remark(format_args!(
         "Events of {id} go to {forward}. Their signatures are of this secret, which this command has made:"
     ));
-    print(receiver.secret.to_text().expose_secret())?;
+    print(receiver.secret.to_text().shown())?;
     loop {
         let page = match page(&gateway, id, cursor.as_deref(), WAIT_S).await {
             Err(OperatorError::Gateway(error)) if error.is_unreachable() => {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::operator::{AllowList, EffectList, EffectName, Name};
 use clock::timestamp::Timestamp;
+use store::Shown;
 
 /// An agent session to make.
 #[derive(Deserialize, JsonSchema)]
@@ -45,7 +46,8 @@ pub struct NewAgentSessionBody {
 pub struct AgentSessionCreatedRecord<'a> {
     pub id: String,
     /// The agent sends it as `Authorization: Bearer`. It is shown only now.
-    pub token: &'a str,
+    #[schemars(with = "String")]
+    pub token: Shown<'a>,
     /// The address for the agent (Model Context Protocol).
     pub url: String,
     pub expires_at: Timestamp,

@@ -253,7 +253,7 @@ pub struct ChangeRecord {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ConnectorActor")]
 pub struct ActorRecord {
-    #[schemars(extend("enum" = ["api_key", "token", "command_line", "modules_dir", "shipped_dir"]))]
+    #[schemars(extend("enum" = ["api_key", "token", "person", "command_line", "modules_dir", "shipped_dir"]))]
     pub kind: String,
     pub name: String,
 }

@@ -12,7 +12,7 @@ use auth::Scope;
 use clock::timestamp::Timestamp;
 use integrations::{IntegrationRecord, is_overdue, labels_schema, last_error};
 use jobs::AnyJobRecord;
-use store::{AccountAddress, ApiKey, AuditAction, AuditEntry, Integration, Labels};
+use store::{AccountAddress, ApiKey, AuditAction, AuditEntry, Integration, Labels, Shown};
 use webhooks::AnyWebhookRecord;
 
 /// The name of a scope.
@@ -141,7 +141,8 @@ pub struct CreatedKeyRecord<'a> {
     #[serde(flatten)]
     pub record: KeyRecord,
     /// The key itself, which is shown only now.
-    pub key: &'a str,
+    #[schemars(with = "String")]
+    pub key: Shown<'a>,
 }
 
 /// A page of keys.

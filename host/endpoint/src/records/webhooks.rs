@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use clock::timestamp::Timestamp;
-use store::WebhookSecret;
+use store::{Shown, WebhookSecret};
 
 /// A new secret.
 #[derive(Serialize, JsonSchema)]
@@ -12,8 +12,8 @@ use store::WebhookSecret;
 pub struct NewSecretRecord<'a> {
     pub id: &'a str,
     /// The secret of Standard Webhooks: `whsec_`, and the key in base64. It is shown only here.
-    #[schemars(regex(pattern = "^whsec_[A-Za-z0-9+/]+=*$"))]
-    pub secret: &'a str,
+    #[schemars(with = "String", regex(pattern = "^whsec_[A-Za-z0-9+/]+=*$"))]
+    pub secret: Shown<'a>,
     pub created_at: Timestamp,
 }
 

@@ -135,12 +135,17 @@ fn gateway_record(row: GatewayRow, connectors: ConnectorCountsRecord) -> Gateway
     }
 }
 
+/// Returns `true` if `If-Match` says that the connector must be there, in any generation.
+pub(super) fn must_exist(headers: &HeaderMap) -> bool {
+    headers.get(IF_MATCH).is_some_and(|value| value == "*")
+}
+
 /// The generation in `If-Match`. `None` if the header is absent or `*`.
 pub(super) fn generation_in_headers(headers: &HeaderMap) -> Result<Option<i64>, Problem> {
-    let Some(value) = headers.get(IF_MATCH) else { return Ok(None) };
-    if value == "*" {
+    if must_exist(headers) {
         return Ok(None);
     }
+    let Some(value) = headers.get(IF_MATCH) else { return Ok(None) };
     let generation = value.to_str().ok().and_then(|text| text.strip_prefix('"')?.strip_suffix('"')?.parse().ok());
     generation.map(Some).ok_or_else(|| {
         problem::BAD_REQUEST.with_detail(
@@ -155,13 +160,13 @@ pub(super) fn parse_wait(value: &str) -> Result<u64, String> {
     seconds.ok_or_else(|| format!("Must be a whole number from 0 to {MAX_WAIT_S}."))
 }
 
-/// The record of a connector that was changed.
+/// The record of a connector that was changed, with the generation that the change led to.
 pub(super) async fn changed_record(
     gateway: &Gateway,
     live: &Connector,
+    generation: i64,
     wait: Option<u64>,
 ) -> Result<InstalledRecord, Problem> {
-    let generation = gateway.registry.generation(live.name());
     let gateways = wait_for_gateways(gateway, live.name(), generation, wait).await?;
     Ok(InstalledRecord { generation, gateways, ..InstalledRecord::from(live) })
 }

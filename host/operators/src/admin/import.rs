@@ -20,7 +20,7 @@ use endpoint::body::HIDDEN;
 use endpoint::body::StreamedRequest;
 use endpoint::page;
 use endpoint::record_schema::schema_of_body;
-use endpoint::records::{ImportLine, ImportLineRecord};
+use endpoint::records::{ImportAccount, ImportLine, ImportLineRecord};
 use endpoint::route::HttpCall;
 use gateway::Gateway;
 use integrations::{Import, ImportedCredentials, Key};
@@ -157,11 +157,14 @@ impl ImportTask {
         if let Some((member, _)) = names.iter().find(|(_, name)| name.is_some_and(|name| name.contains(is_hidden))) {
             return Err(format!("/{member}: {HIDDEN}"));
         }
+        let account = account.unwrap_or_default();
+        if let Some(member) = with_zero_byte(&account) {
+            return Err(format!("/account/{member}: Must have no zero byte (U+0000)."));
+        }
         let expires_at = credentials.expires_at.as_deref().map(page::time).transpose();
         let expires_at = expires_at.map_err(|error| format!("/credentials/expires_at: {error}"))?;
         let grant = credentials.grant.as_deref().map(|grant| AccountGrant::from_export(grant.get())).transpose();
         let grant = grant.map_err(|_| "/credentials/grant: It lacks members that its `type` needs.".to_owned())?;
-        let account = account.unwrap_or_default();
         let secret = |text: Option<String>| text.map(SecretString::from);
         let of_signing_key = [
             ("access_key_id", credentials.access_key_id),
@@ -195,6 +198,16 @@ impl ImportTask {
             labels,
         })
     }
+}
+
+/// The member of an account that the database cannot have. People may have any other character in
+/// their names.
+fn with_zero_byte(account: &ImportAccount) -> Option<&'static str> {
+    let members = [("id", &account.id), ("email", &account.email), ("name", &account.name)];
+    members
+        .into_iter()
+        .find(|(_, text)| text.as_ref().is_some_and(|text| text.contains('\0')))
+        .map(|(member, _)| member)
 }
 
 fn too_long() -> String {
@@ -302,6 +315,15 @@ mod tests {
             assert_eq!(lines(pieces), expected);
         }
         assert_eq!(lines(&[]), []);
+    }
+
+    #[test]
+    fn a_text_that_the_database_cannot_have_is_named() {
+        let account = |name: &str| ImportAccount { name: Some(name.to_owned()), ..ImportAccount::default() };
+        assert_eq!(with_zero_byte(&account("Ann \u{200d} Lee\t")), None);
+        assert_eq!(with_zero_byte(&account("a\0")), Some("name"));
+        let of_two = ImportAccount { id: Some("1".to_owned()), email: Some("\0".to_owned()), ..account("\0") };
+        assert_eq!(with_zero_byte(&of_two), Some("email"));
     }
 
     #[test]

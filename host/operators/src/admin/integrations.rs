@@ -69,7 +69,8 @@ pub async fn remove_integration(call: HttpCall<'_>) -> Result<Response<Body>, Pr
     let id = call.arguments.integration_id;
     let Integration { holder, user_identifier, .. } = find(call.gateway, id).await?;
     let subscriptions = end_subscriptions(&call, &holder, &user_identifier).await?;
-    let removed = call.gateway.integrations.remove(&holder, &user_identifier).await;
+    // Meanwhile, the user may have connected another account under the same name.
+    let removed = call.gateway.integrations.remove_by_id(id.to_owned()).await;
     let revoked = removed.map_err(|error| integration_problem(&error))?.ok_or_else(|| unknown(id))?;
     Ok(private_answer(&json!(IntegrationDeletedRecord { deleted: true, revoked, subscriptions })))
 }

@@ -5,7 +5,6 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use hyper::{Response, StatusCode};
-use secrecy::ExposeSecret;
 use serde_json::json;
 
 use auth::{Scopes, make_key};
@@ -113,7 +112,7 @@ async fn create_now(gateway: &Gateway, body: Bytes) -> Result<Response<Body>, Pr
     gateway.store.keys().create(stored).await.map_err(unavailable)?;
     gateway.authenticator.note_change().await;
     let record = KeyRecord::from(find_key(gateway, &id.0).await?);
-    let mut response = private_answer(&json!(CreatedKeyRecord { record, key: key.expose_secret() }));
+    let mut response = private_answer(&json!(CreatedKeyRecord { record, key: key.shown() }));
     *response.status_mut() = StatusCode::CREATED;
     Ok(response)
 }

@@ -7,6 +7,7 @@
 //! - [`hook_requests`]: requests of services
 //! - [`import`]: accounts of other systems
 //! - [`inboxes`]: inboxes of applications, and their secrets
+//! - [`install`]: a module that an operator sends
 //! - [`integrations`]: accounts of all tenants
 //! - [`jobs`]: jobs of all tenants
 //! - [`keys`]: API keys
@@ -16,8 +17,8 @@
 //! - [`usage`]: what tenants have called on each day
 //! - [`webhooks`]: webhooks of all tenants
 //!
-//! The routes that install, remove and roll back connectors, and those of grants and of the
-//! history, are here.
+//! The routes that remove and roll back connectors, and those of grants and of the history, are
+//! here.
 
 mod audit;
 mod calls;
@@ -26,6 +27,7 @@ mod fleet;
 mod hook_requests;
 mod import;
 mod inboxes;
+mod install;
 mod integrations;
 mod jobs;
 mod keys;
@@ -39,10 +41,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use hyper::Response;
-use hyper::header::HeaderMap;
 use serde_json::json;
 use tracing::Instrument;
 
@@ -57,6 +56,7 @@ pub use self::hook_requests::HookRequests;
 pub use self::hook_requests::list_hook_requests;
 pub use self::import::import_integrations;
 pub use self::inboxes::{add_secret, create_inbox, delete_inbox, delete_secret, get_inbox, list_inboxes};
+pub use self::install::{SIGNATURE, install_connector};
 pub use self::integrations::AnyIntegrations;
 pub use self::integrations::{get_integration, list_integrations, remove_integration, renew_integration};
 pub use self::jobs::AnyJobs;
@@ -71,65 +71,24 @@ pub use self::webhooks::AnyWebhooks;
 pub use self::webhooks::{list_webhooks, resend_webhook};
 pub use rest::triggers::AnyTriggers;
 
-use ::body::Body;
+use body::Body;
 use contract::words::sentence;
 use endpoint::answer::json_answer;
 use endpoint::authorize::AuthorizedCaller;
-use endpoint::body;
 use endpoint::page;
 use endpoint::records::{
-    ChangeRecord, GrantRecord, GrantsRecord, HistoryRecord, InstalledRecord, RemovedRecord, VersionRecord,
-    VersionsRecord,
+    ChangeRecord, GrantRecord, GrantsRecord, HistoryRecord, RemovedRecord, VersionRecord, VersionsRecord,
 };
 use endpoint::route::HttpCall;
 use gateway::Gateway;
 use problem::{self, Problem};
-use registry::{Actor, ChangeError, HostGrant, Installation, Installed, Registry, StoredVersion, is_grant};
+use registry::{Actor, ChangeError, HostGrant, Registry, Removed, StoredVersion, Swapped, is_grant};
 
 /// Number of changes in the history that a caller gets without asking for more.
 const DEFAULT_CHANGES: u32 = 100;
 
 /// The most changes of the history in one answer.
 const MAX_CHANGES: u32 = 1000;
-
-/// The header with the signature of a module.
-pub const SIGNATURE: &str = "X-Module-Signature";
-
-/// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach too,
-/// `?accept=true` lets it request more than the previous version, `?grant_asked=true` with it also
-/// grants the hosts that it asks for, and `?replace_shipped=true` lets it take the place of a
-/// shipped connector.
-pub async fn install_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let HttpCall { gateway, head, body, .. } = call;
-    let replaces = fleet::generation_in_headers(&head.headers)?;
-    let InstallQuery { grants, accepts, grants_asked, replaces_shipped, wait } =
-        parse_install_query(head.uri.query().unwrap_or_default())?;
-    let limit_mb = gateway.config.compile.max_module_mb;
-    let limit_mb = usize::try_from(limit_mb).unwrap_or(usize::MAX >> 20);
-    let advice = "raise `compile.max_module_mb` if you trust the module";
-    let module = body::read_body(&head.headers, body, limit_mb, advice, gateway.egress.memory()).await?;
-    let signature = signature_in_headers(&head.headers)?;
-    let by = actor_of(gateway, &caller).await?;
-    let registry = Arc::clone(&gateway.registry);
-    let installing = async move {
-        let signature = signature.as_deref();
-        let word = Installation { grants: &grants, accepts, grants_asked, replaces_shipped, signature, replaces };
-        registry.install(module, word, &by).await
-    };
-    let Installed { live, granted } = make_change(gateway, installing).await?;
-    let record = fleet::changed_record(gateway, &live, wait).await?;
-    Ok(json_answer(&json!(InstalledRecord { newly_granted: granted, ..record })))
-}
-
-/// The text of the module's signature, if the caller sends it.
-fn signature_in_headers(headers: &HeaderMap) -> Result<Option<String>, Problem> {
-    let Some(value) = headers.get(SIGNATURE) else { return Ok(None) };
-    let text = STANDARD.decode(value.as_bytes()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    text.map(Some).ok_or_else(|| {
-        problem::BAD_REQUEST
-            .with_detail(format!("The header `{SIGNATURE}` is the base64 form of the file MODULE.wasm.minisig."))
-    })
-}
 
 /// DELETE /admin/connectors/{connector}: calls in progress end on it.
 pub async fn remove_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
@@ -141,11 +100,10 @@ pub async fn remove_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -> R
         Ok(())
     })?;
     let (registry, identifier, by) = change_context(&call, &caller).await?;
-    make_change(call.gateway, async move { registry.remove(&identifier, replaces, &by).await }).await?;
-    let registry = &call.gateway.registry;
-    let generation = registry.generation(connector);
+    let removing = async move { registry.remove(&identifier, replaces, &by).await };
+    let Removed { generation, live } = make_change(call.gateway, removing).await?;
     let gateways = fleet::wait_for_gateways(call.gateway, connector, generation, wait).await?;
-    let digest = registry.get(connector).map(|live| live.digest().to_owned());
+    let digest = live.map(|live| live.digest().to_owned());
     Ok(json_answer(&json!(RemovedRecord { connector, removed: true, generation, digest, gateways })))
 }
 
@@ -163,8 +121,8 @@ pub async fn roll_back_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -
     })?;
     let (registry, identifier, by) = change_context(&call, &caller).await?;
     let rolling_back = async move { registry.rollback(&identifier, to.as_deref(), replaces, &by).await };
-    let live = make_change(call.gateway, rolling_back).await?;
-    Ok(json_answer(&json!(fleet::changed_record(call.gateway, &live, wait).await?)))
+    let Swapped { live, generation } = make_change(call.gateway, rolling_back).await?;
+    Ok(json_answer(&json!(fleet::changed_record(call.gateway, &live, generation, wait).await?)))
 }
 
 /// GET /admin/connectors/{connector}/versions: the stored versions, the newest first.
@@ -283,12 +241,20 @@ async fn make_change<T: Send + 'static>(
     making: impl Future<Output = Result<T, ChangeError>> + Send + 'static,
 ) -> Result<T, Problem> {
     let made = gateway.background.spawn(store::inherit_acting(making).in_current_span()).await;
-    made.map_err(|_| problem::INTERNAL.with_detail("The change was interrupted; GET /connectors says what is live."))?
-        .map_err(change_problem)
+    made.map_err(|_| interrupted())?.map_err(change_problem)
+}
+
+/// The problem of a change that broke off. Any part of it may have been made.
+fn interrupted() -> Problem {
+    let detail = "The change was interrupted; GET /connectors says what is live.";
+    problem::INTERNAL.with_detail(detail).of_unknown_outcome()
 }
 
 /// The caller, as the history names it.
 async fn actor_of(gateway: &Gateway, caller: &AuthorizedCaller) -> Result<Actor, Problem> {
+    if let Some(person) = caller.person() {
+        return Ok(Actor::Person { name: person.to_owned() });
+    }
     let Some(id) = caller.key_id() else {
         let subject = Some(caller.subject()).filter(|subject| !subject.is_empty());
         return Ok(Actor::Token { tenant: caller.tenant().to_owned(), subject: subject.map(str::to_owned) });
@@ -296,36 +262,6 @@ async fn actor_of(gateway: &Gateway, caller: &AuthorizedCaller) -> Result<Actor,
     let key = gateway.store.keys().get(id).await.map_err(|error| change_problem(ChangeError::Store(error)))?;
     let name = key.map(|key| key.name).unwrap_or_default();
     Ok(Actor::ApiKey { id: id.to_string(), name })
-}
-
-/// The query of the route.
-#[derive(Default)]
-struct InstallQuery {
-    grants: Vec<String>,
-    accepts: bool,
-    grants_asked: bool,
-    replaces_shipped: bool,
-    wait: Option<u64>,
-}
-
-fn parse_install_query(query: &str) -> Result<InstallQuery, Problem> {
-    let mut parameters = InstallQuery::default();
-    problem::read_query(query, &["grant", "accept", "grant_asked", "replace_shipped", "wait"], |name, value| {
-        match (name, value) {
-            ("grant", _) => parameters.grants.push(parse_host(value)?),
-            ("accept", "true" | "false") => parameters.accepts = value == "true",
-            ("grant_asked", "true" | "false") => parameters.grants_asked = value == "true",
-            ("replace_shipped", "true" | "false") => parameters.replaces_shipped = value == "true",
-            ("wait", _) => parameters.wait = Some(fleet::parse_wait(value)?),
-            _ => return Err("Must be `true` or `false`.".to_owned()),
-        }
-        Ok(())
-    })?;
-    if parameters.grants_asked && !parameters.accepts {
-        let detail = "Grants whatever the module asks for, so it needs `accept=true`; or name the hosts with `grant`.";
-        return Err(problem::invalid("/grant_asked", detail.to_owned()));
-    }
-    Ok(parameters)
 }
 
 /// The problem of a change that was not made. Its detail is the error's own text.
@@ -361,20 +297,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_mistake_of_a_query_is_told() {
-        let query = "grant=a.example&grant=https://b.example/&accept=yes&force=1&replace_shipped=";
-        let problem = parse_install_query(query).err().unwrap();
-        let document = problem.document("req_1");
-        let errors: Vec<&str> =
-            document["errors"].as_array().unwrap().iter().map(|error| error["pointer"].as_str().unwrap()).collect();
-        assert_eq!(
-            (&document["status"], errors),
-            (&json!(422), vec!["/grant", "/accept", "/force", "/replace_shipped"])
-        );
-        let query = parse_install_query("grant=a.example&grant=b.example&accept=true").unwrap();
-        assert!(query.grants == ["a.example", "b.example"] && query.accepts && !query.replaces_shipped);
-        assert!(parse_install_query("accept=true&grant_asked=true").unwrap().grants_asked);
-        let alone = parse_install_query("grant_asked=true").err().unwrap().document("req_1");
-        assert_eq!(alone["errors"][0]["pointer"], "/grant_asked");
+    fn an_idempotency_key_of_a_change_that_broke_off_is_not_given_back() {
+        let problem = interrupted();
+        assert!(!problem.did_nothing());
+        assert_eq!(problem.document("1")["outcome"], "unknown");
     }
 }

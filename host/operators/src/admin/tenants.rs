@@ -63,6 +63,9 @@ pub async fn set_oauth_client(call: HttpCall<'_>) -> Result<Response<Body>, Prob
     check_name(gateway, &name)?;
     let NewOauthClientBody { client_id, client_secret, scopes, redirect_url } =
         read_record(&head.headers, body, gateway).await?;
+    if client_id.contains('\0') {
+        return Err(invalid("/client_id", "Must have no zero byte (U+0000).".to_owned()));
+    }
     if let Some(text) = &redirect_url {
         let example = format!("{}connectors/{name}/success-authorize-callback", gateway.config.public_url);
         caller_url::parse(text, &example).map_err(|detail| invalid("/redirect_url", detail))?;

@@ -78,6 +78,9 @@ fn parse_query(query: &str) -> Result<UsageFilter, Problem> {
                 "Must be the `next_cursor` of a page with the same `by`.".to_owned(),
             ));
         }
+        if !filter.by.has_place(&place) {
+            return Err(problem::invalid("/cursor", "Must be the `next_cursor` of the previous page.".to_owned()));
+        }
         filter.after = Some(place);
     }
     Ok(filter)
@@ -120,5 +123,24 @@ mod tests {
         let filter = parse_query(&format!("cursor={cursor}&by=tenant")).unwrap();
         assert_eq!(filter.after, Some((20_000, vec!["acme".to_owned()])));
         assert!(parse_query(&format!("by=subject&cursor={cursor}")).is_err());
+    }
+
+    #[test]
+    fn a_cursor_has_a_name_for_each_member_of_the_list() {
+        for by in UsageBy::ALL {
+            let is_taken = |names: usize| {
+                let cursor = page::cursor_at(&(by.name(), (20_000_u32, vec!["acme"; names]))).unwrap();
+                let read = parse_query(&format!("by={}&cursor={cursor}", by.name()));
+                assert!(read.as_ref().map_or_else(|problem| problem.pointers() == ["/cursor"], |_| true));
+                read.is_ok()
+            };
+            let taken: Vec<usize> = (0..5).filter(|names| is_taken(*names)).collect();
+            let expected = match by {
+                UsageBy::Tenant => 1,
+                UsageBy::Connector | UsageBy::Subject => 2,
+                UsageBy::Operation => 3,
+            };
+            assert_eq!(taken, [expected], "{}", by.name());
+        }
     }
 }

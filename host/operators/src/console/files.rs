@@ -223,7 +223,7 @@ mod tests {
         unknown-webhook unknown-webhook-secret webhook-not-kept module-refused no-earlier-version changed-meanwhile \
         shipped unknown-file file-expired unknown-tool-set tool-set-exists too-many-tool-sets unknown-agent-session \
         too-many-agent-sessions too-many-confirmations unknown-trigger unknown-event event-not-kept nothing-to-read \
-        too-many-triggers unknown-inbox unknown-inbox-secret inbox-exists too-many-secrets";
+        too-many-triggers unknown-inbox unknown-inbox-secret inbox-exists too-many-secrets other-account";
 
     #[test]
     fn the_words_say_what_to_do_for_each_problem_that_a_record_of_a_call_can_have() {

@@ -32,9 +32,14 @@ pub async fn sign_in(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Res
             .challenge("Bearer"));
     }
     let Some(key_id) = caller.key_id() else {
-        return Err(
-            problem::BAD_REQUEST.with_detail("A session belongs to an API key. Sign in with a key instead of a JWT.")
-        );
+        return Err(match caller.token_ends_at() {
+            Some(_) => problem::BAD_REQUEST
+                .with_detail("A session belongs to an API key. Sign in with a key instead of a JWT."),
+            // The bootstrap key has an id as soon as the keys can be read.
+            None => problem::STORE_UNAVAILABLE
+                .with_detail("The gateway started without its database and has not reached it since; try again.")
+                .retry_after(1),
+        });
     };
     let secret = random_secret().map_err(|error| integration_problem(&error))?;
     let added = gateway.store.console_sessions().add(&sha256(secret.as_bytes()), key_id, LIFETIME).await;

@@ -20,19 +20,25 @@
 //! store has changed stay changed: a running gateway makes the live connector again with them. On a
 //! database that gateways share, the change is already made then: the gateway serves it, and its
 //! next start takes the module from the store.
+//!
+//! - this file: what a commit is made of, and how a candidate becomes live or is refused
+//! - [`persist`]: the durable part of a change, in the store and in the folders
+//! - [`removal`]: how a connector is removed
 
-use std::io;
+mod persist;
+mod removal;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::files::{FileState, KnownFiles};
 use super::grants::GrantChanges;
-use super::history::{self, Actor};
+use super::live::Swapped;
 use super::origin::Origin;
 use super::record::Record;
 use super::service::ServiceStep;
 use super::{ChangeError, Connector, Live, Refusal, Registry, provider_names};
-use store::{GrantChange, GrantStep, GrantSwap, ModuleChange, ModuleCondition, ModuleOutcome, NewChange, NewModule};
+use store::{GrantChange, NewChange};
 
 /// The state that a candidate was made of.
 pub(super) struct Expected {
@@ -172,7 +178,7 @@ impl Registry {
         expected: &Expected,
         candidate: Candidate<'_>,
         change: Change<'_>,
-    ) -> Result<Committed<Arc<Connector>>, ChangeError> {
+    ) -> Result<Committed<Swapped>, ChangeError> {
         let mut files = self.files.lock().await;
         let record = Record::for_connector(&candidate.connector, candidate.module);
         if expected.has_changed(self, &files, record.identifier) || self.took_identifier(&record) {
@@ -190,108 +196,9 @@ impl Registry {
         if let Some(generation) = generation {
             self.service.note_served(live.name(), generation);
         }
-        Ok(Committed::Done(live))
-    }
-
-    /// Removes a connector: its files, its place in the table, and the grants of all its versions.
-    ///
-    /// # Errors
-    /// If history, folders or grants cannot be written.
-    pub(super) async fn commit_removal(
-        &self,
-        expected: &Expected,
-        identifier: &str,
-        condition: ModuleCondition,
-        by: &Actor,
-    ) -> Result<Committed<()>, ChangeError> {
-        let mut files = self.files.lock().await;
-        if expected.has_changed(self, &files, identifier) {
-            return Ok(Committed::Retry);
-        }
-        let live = expected.live(identifier);
-        let change = ModuleChange {
-            connector: identifier.to_owned(),
-            module: None,
-            condition,
-            entry: history::removal(identifier, live.map(|live| &**live), by),
-            is_noticed: false,
-            grants: GrantStep::Forget,
-        };
-        self.grants.count_change(identifier);
-        let generation = match self.service.change(change).await? {
-            ModuleOutcome::Changed(generation) => generation,
-            ModuleOutcome::Unchanged(generation) => {
-                return Err(ChangeError::ChangedMeanwhile { connector: identifier.to_owned(), generation });
-            }
-        };
-        self.remove_foreign(&mut files, identifier)?;
-        if live.is_some_and(|live| !live.is_shipped()) {
-            self.retire(identifier);
-        }
-        self.service.note_served(identifier, generation);
-        Ok(Committed::Done(()))
-    }
-
-    /// Removes a connector that the service no longer has: its files, and its place in the table.
-    pub(super) async fn commit_followed_removal(
-        &self,
-        expected: &Expected,
-        identifier: &str,
-        generation: i64,
-    ) -> Result<Committed<()>, ChangeError> {
-        let mut files = self.files.lock().await;
-        if expected.has_changed(self, &files, identifier) {
-            return Ok(Committed::Retry);
-        }
-        self.remove_foreign(&mut files, identifier)?;
-        if expected.live(identifier).is_some_and(|live| !live.is_shipped()) {
-            self.retire(identifier);
-        }
-        self.service.note_served(identifier, generation);
-        Ok(Committed::Done(()))
-    }
-
-    /// Removes the connector of a file that no longer exists. Its grants stay for the next file.
-    /// The caller holds the lock.
-    pub(super) async fn commit_missing_file(&self, identifier: &str) {
-        let Some(live) = self.get(identifier) else { return };
-        if self.service.is_shared() && !live.is_shipped() {
-            // A command that removed the connector has deleted the file too. The gateway follows.
-            if let Ok(Some(present)) = self.service.store().modules().live_of(identifier).await
-                && present.digest.is_none()
-            {
-                return;
-            }
-            tracing::warn!(
-                connector = identifier,
-                "the file of a connector was deleted, but the connector belongs to all gateways on this database and \
-                 stays; `connector-gateway connectors remove {identifier}` removes it"
-            );
-            return;
-        }
-        let by = Actor::of_file(live.origin());
-        let entry = history::removal(identifier, Some(&live), &by);
-        if live.is_shipped() {
-            if let Err(error) = self.history.add_noticed(entry).await {
-                warn_of_unwritten("history", identifier, &error.into());
-            }
-        } else {
-            let change = ModuleChange {
-                connector: identifier.to_owned(),
-                module: None,
-                condition: ModuleCondition::OtherModule,
-                entry,
-                is_noticed: true,
-                grants: GrantStep::Unchanged,
-            };
-            match self.service.change(change).await {
-                Ok(ModuleOutcome::Changed(generation) | ModuleOutcome::Unchanged(generation)) => {
-                    self.service.note_served(identifier, generation);
-                }
-                Err(error) => warn_of_unwritten("history", identifier, &error.into()),
-            }
-        }
-        self.retire(identifier);
+        // After the lock, another change may have led to the next generation.
+        let generation = generation.unwrap_or_else(|| self.service.generation(live.name()));
+        Ok(Committed::Done(Swapped { live, generation }))
     }
 
     /// Rejects a file, and makes `remaining` live.
@@ -321,138 +228,6 @@ impl Registry {
         }
         self.refuse(rejection.path, rejection.digest.to_owned(), rejection.refusal);
         Committed::Done(())
-    }
-
-    /// Makes the durable part of a change: store, then folders. Returns the generation that the
-    /// change leads to, if it belongs to the service.
-    async fn persist(
-        &self,
-        files: &mut KnownFiles,
-        record: &Record<'_>,
-        change: Change<'_>,
-    ) -> Result<Committed<Option<i64>>, ChangeError> {
-        let Change { entry, grants, folders, service, is_noticed } = change;
-        let may_fail = is_noticed && !(self.service.is_shared() && record.origin == Origin::Foreign);
-        let generation = match self.persist_in_store(record, entry, grants, service, is_noticed).await {
-            Ok(Committed::Done(generation)) => generation,
-            Ok(Committed::Retry) => return Ok(Committed::Retry),
-            Err(error) if may_fail => {
-                warn_of_unwritten("store", record.identifier, &error);
-                None
-            }
-            Err(error) => return Err(error),
-        };
-        match self.persist_in_folders(files, record, folders) {
-            Ok(()) => {}
-            // The service has changed already. The next start takes the module from the store.
-            Err(error) if is_noticed || self.service.is_shared() && generation.is_some() => {
-                warn_of_unwritten("folders", record.identifier, &error);
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(Committed::Done(generation))
-    }
-
-    /// Makes the part of a change that the store keeps, in one transaction.
-    async fn persist_in_store(
-        &self,
-        record: &Record<'_>,
-        entry: Option<NewChange>,
-        grants: GrantsStep<'_>,
-        service: ServiceStep,
-        is_noticed: bool,
-    ) -> Result<Committed<Option<i64>>, ChangeError> {
-        let (condition, replaces_shipped) = match service {
-            ServiceStep::Publish { condition, replaces_shipped } => (condition, Some(replaces_shipped)),
-            ServiceStep::Withdraw(condition) => (condition, None),
-            ServiceStep::Follow(generation) => return Ok(Committed::Done(Some(generation))),
-            ServiceStep::Unchanged => {
-                if let Some(entry) = entry {
-                    match is_noticed {
-                        true => self.history.add_noticed(entry).await?,
-                        false => self.history.add(entry).await?,
-                    }
-                }
-                if let GrantsStep::Swap { previous, change } = grants {
-                    self.grants.swap(record.identifier, previous.as_deref(), record.digest, change).await?;
-                }
-                return Ok(Committed::Done(None));
-            }
-        };
-        let Some(entry) = entry else { return Ok(Committed::Done(None)) };
-        let grants = match grants {
-            GrantsStep::Unchanged => GrantStep::Unchanged,
-            GrantsStep::Forget => GrantStep::Forget,
-            GrantsStep::Swap { previous, change } => {
-                GrantStep::Swap(GrantSwap::new(previous.as_deref(), record.digest, change))
-            }
-        };
-        // A candidate that is being made of the previous grants is made again.
-        if !matches!(grants, GrantStep::Unchanged) {
-            self.grants.count_change(record.identifier);
-        }
-        let module = replaces_shipped.map(|replaces_shipped| NewModule {
-            digest: record.digest.to_owned(),
-            version: entry.version.clone(),
-            bytes: record.module.into(),
-            signature: record.signature.map(str::to_owned),
-            replaces_shipped,
-        });
-        let connector = record.identifier.to_owned();
-        let change = ModuleChange { connector: connector.clone(), module, condition, entry, is_noticed, grants };
-        match (self.service.change(change).await?, condition) {
-            (ModuleOutcome::Unchanged(generation), ModuleCondition::Generation(_)) => {
-                Err(ChangeError::ChangedMeanwhile { connector, generation })
-            }
-            // Another gateway has brought the module in the meantime.
-            (ModuleOutcome::Unchanged(_), ModuleCondition::NewModule) => Ok(Committed::Retry),
-            (ModuleOutcome::Changed(generation) | ModuleOutcome::Unchanged(generation), _) => {
-                Ok(Committed::Done(Some(generation)))
-            }
-        }
-    }
-
-    /// Makes the part of a change that the folders keep.
-    fn persist_in_folders(
-        &self,
-        files: &mut KnownFiles,
-        record: &Record<'_>,
-        folders: FoldersStep,
-    ) -> Result<(), ChangeError> {
-        match folders {
-            FoldersStep::Unchanged => {}
-            FoldersStep::Accept => self.with_version(record, || self.folders.accept(record))?,
-            FoldersStep::Write => {
-                let path = self.with_version(record, || self.folders.keep(record))?;
-                files.mark_handled(path.clone(), FileState::read(&path, Origin::Foreign)?);
-            }
-            FoldersStep::Restore(path, state) => {
-                self.remove_foreign(files, record.identifier)?;
-                files.mark_handled(path, state);
-            }
-        }
-        Ok(())
-    }
-
-    /// Stores a version, and then writes its marks. If they cannot be written, the versions are
-    /// those from before.
-    fn with_version<T>(&self, record: &Record<'_>, write: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let before = self.versions.live_at(record);
-        let written = self.versions.store(record).and_then(|()| write());
-        if written.is_err() {
-            // The caller gets the first error.
-            let _ = self.versions.take_back(record, before);
-        }
-        written
-    }
-
-    /// Removes the files of a foreign module, and all that the gateway knows of them.
-    fn remove_foreign(&self, files: &mut KnownFiles, identifier: &str) -> Result<(), ChangeError> {
-        self.folders.remove(identifier)?;
-        let path = self.folders.foreign(identifier);
-        files.forget(&path);
-        self.forget_refusal(&path);
-        Ok(())
     }
 
     /// Returns `true` if a shipped connector has brought a provider with this identifier since the

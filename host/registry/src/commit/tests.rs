@@ -8,10 +8,11 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::grants::Grants;
+use crate::history::{self, Actor};
 use config::Config;
 use metrics::Metrics;
 use sandbox::Sandbox;
-use store::Store;
+use store::{ModuleCondition, Store};
 use webhooks::Events;
 
 /// A registry with the foreign connector `one`, whose file has the module `old`.
@@ -197,7 +198,7 @@ async fn if_the_expected_state_has_changed_the_caller_tries_again_and_nothing_ch
     assert_eq!(registry.refused().len(), 1);
     assert_eq!(
         registry.commit_removal(&expected, "one", ModuleCondition::Always, &by).await.unwrap(),
-        Committed::Done(())
+        Committed::Done(1)
     );
     assert_eq!((site.entries().await, site.grants().await, path.exists()), (1, String::new(), false));
     assert!(registry.refused().is_empty(), "the refusal was of the removed file");
@@ -246,8 +247,12 @@ async fn a_change_of_an_operator_holds_for_the_generation_that_it_was_made_for()
     let late = site.swap_if(false, present).await;
     assert!(matches!(late, Err(ChangeError::ChangedMeanwhile { generation: 1, .. })));
     assert_eq!(Committed::again_unless_named(late, None).unwrap(), Committed::Retry);
-    let named = service.condition("one", Some(0)).await.unwrap();
+    let named = ModuleCondition::Generation(0);
     let refused = Committed::again_unless_named(site.swap_if(false, named).await, Some(0));
     assert!(matches!(refused, Err(ChangeError::ChangedMeanwhile { generation: 1, .. })));
     assert_eq!(site.entries().await, 1);
+    // A named generation is compared before the change is prepared, too.
+    let refused = service.condition("one", Some(0)).await;
+    assert!(matches!(refused, Err(ChangeError::ChangedMeanwhile { generation: 1, .. })));
+    assert_eq!(service.condition("one", Some(1)).await.unwrap(), ModuleCondition::Generation(1));
 }

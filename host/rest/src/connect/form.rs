@@ -1,15 +1,20 @@
 //! The forms that a browser sends from the page of a link.
 
+use std::sync::Arc;
+
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use url::form_urlencoded;
 
 use super::page::ADDRESS_FIELD;
 use contract::{AddressPart, PartForm};
-use integrations::{CredentialField, CredentialsForm, FieldKind, Way};
+use gateway::Gateway;
+use integrations::{Begun, ConnectRequest, CredentialField, CredentialsForm, FieldKind, Way};
+use pipeline::connect::{self, ConnectError};
 use registry::Connector;
 use schema::Schema;
-use store::AccountAddress;
+use store::{AccountAddress, Integration};
 
 /// The fields of a form.
 #[derive(Default)]
@@ -54,9 +59,9 @@ impl Form {
         parts.filter_map(value).collect()
     }
 
-    /// The credentials of a way, as the JSON that POST …/integrations takes.
-    pub(super) fn credentials(&self, way: Way<'_>, connector: &Connector) -> SecretString {
-        way.form(connector).map_or_else(|| "{}".into(), |form| self.members(&form))
+    /// The credentials of a way.
+    pub(super) fn credentials(&self, way: Way<'_>, connector: &Connector) -> TypedCredentials {
+        TypedCredentials(way.form(connector).map_or_else(|| "{}".into(), |form| self.members(&form)))
     }
 
     fn members(&self, form: &CredentialsForm) -> SecretString {
@@ -74,11 +79,29 @@ impl Form {
     }
 }
 
-/// Returns `true` if the form of a way accepts these credentials.
-pub(super) fn fits(way: Way<'_>, connector: &Connector, credentials: &SecretString) -> bool {
-    let schema = way.form(connector).map(CredentialsForm::schema);
-    let schema = schema.and_then(|schema| Schema::compile(&schema.to_string(), false).ok());
-    schema.is_some_and(|schema| schema.parse(credentials.expose_secret().as_bytes()).is_ok())
+/// Credentials that a person has typed, as the JSON that POST …/integrations takes.
+pub(super) struct TypedCredentials(SecretString);
+
+impl TypedCredentials {
+    /// Returns `true` if the form of a way accepts these credentials.
+    pub(super) fn fit(&self, way: Way<'_>, connector: &Connector) -> bool {
+        let schema = way.form(connector).map(CredentialsForm::schema);
+        let schema = schema.and_then(|schema| Schema::compile(&schema.to_string(), false).ok());
+        schema.is_some_and(|schema| schema.parse(self.0.expose_secret().as_bytes()).is_ok())
+    }
+
+    /// Begins to connect an account with them. See [`connect::begin`].
+    pub(super) async fn begin(
+        &self,
+        gateway: &Gateway,
+        connector: &Arc<Connector>,
+        way: Way<'_>,
+        request: &ConnectRequest,
+        arrived: Instant,
+    ) -> Result<Begun<Integration>, ConnectError> {
+        let credentials = self.0.expose_secret().as_bytes();
+        connect::begin(gateway.services(), connector, way, request, credentials, arrived).await
+    }
 }
 
 #[cfg(test)]

@@ -7,12 +7,11 @@ use std::sync::Arc;
 
 use hyper::header::{HOST, HeaderMap, HeaderValue, ORIGIN, SET_COOKIE};
 use hyper::{Response, StatusCode};
-use secrecy::ExposeSecret;
 use tokio::time::Instant;
 use url::{Url, form_urlencoded};
 
 use super::browser::Browser;
-use super::form::{Form, fits};
+use super::form::Form;
 use super::page::{self, ConnectPage, ConnectorRow, DevicePage, connect_page, device_page, message_in, redirect};
 use super::words::{Message, Words};
 use body::Body;
@@ -23,7 +22,6 @@ use endpoint::recorded::ended;
 use endpoint::route::HttpCall;
 use gateway::Gateway;
 use integrations::{Begun, ConnectRequest, StartedDevice, Way, authorization_origin, random_secret};
-use pipeline::connect;
 use problem::{Problem, address_problem, connect_problem};
 use registry::Connector;
 use store::digest::sha256;
@@ -149,11 +147,10 @@ impl Visit {
             }
         };
         let credentials = form.credentials(way, connector);
-        if matches!(way, Way::Credentials(_)) && !fits(way, connector, &credentials) {
+        if matches!(way, Way::Credentials(_)) && !credentials.fit(way, connector) {
             return self.back(gateway, Some((connector.name(), "key_refused")));
         }
-        let credentials = credentials.expose_secret().as_bytes();
-        match connect::begin(gateway.services(), connector, way, &request, credentials, self.arrived).await {
+        match credentials.begin(gateway, connector, way, &request, self.arrived).await {
             Ok(Begun::Page(started)) => see_other(self.words, &started.authorization_url),
             Ok(Begun::Code(started)) => self.show_code(gateway, &started),
             Ok(Begun::Done(_)) => self.back(gateway, None),

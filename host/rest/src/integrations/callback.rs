@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use tokio::time::Instant;
 use url::form_urlencoded;
 
@@ -19,6 +19,7 @@ use integrations::{AuthorizationResult, NoAuthorization};
 use pipeline::connect;
 use problem::Problem;
 use store::Authorization;
+use store::digest::{sha256, sha256_of_secret};
 
 /// The way from this path to the root of the gateway.
 const ROOT: &str = "../../";
@@ -119,11 +120,12 @@ fn parse(query: &str) -> Option<Returned> {
     returned.state.is_some().then_some(returned)
 }
 
-/// The parameters `state`, `code` and `error` of a callback's query, if the gateway accepts it. The
-/// fuzz target of the query calls this.
-pub fn callback_parameters(query: &str) -> Option<[Option<String>; 3]> {
+/// The digests of the parameters `state`, `code` and `error` of a callback's query, if the gateway
+/// accepts it. The fuzz target of the query calls this.
+pub fn callback_digests(query: &str) -> Option<[Option<[u8; 32]>; 3]> {
     let Returned { state, code, error, .. } = parse(query)?;
-    Some([state, code.map(|code| code.expose_secret().to_owned()), error])
+    let digest = |text: Option<String>| text.map(|text| sha256(text.as_bytes()));
+    Some([digest(state), code.as_ref().map(sha256_of_secret), digest(error)])
 }
 
 fn send_on(words: &'static Words, result: &AuthorizationResult, authorization: &Authorization) -> Response<Body> {
@@ -181,7 +183,7 @@ mod tests {
     fn a_providers_parameters_are_read_and_others_are_ignored() {
         let returned = parse("code=a%2Fb&scope=x&state=s&authuser=0").unwrap();
         assert_eq!(returned.state.as_deref(), Some("s"));
-        assert_eq!(returned.code.unwrap().expose_secret(), "a/b");
+        assert_eq!(sha256_of_secret(&returned.code.unwrap()), sha256(b"a/b"));
         assert_eq!(parse("error=access_denied&state=s").unwrap().error.as_deref(), Some("access_denied"));
         let returned = parse("state=s&code=a&iss=https%3A%2F%2Facme.example").unwrap();
         assert_eq!(returned.issuer.as_deref(), Some("https://acme.example"));

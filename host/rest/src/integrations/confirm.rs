@@ -50,5 +50,9 @@ fn not_confirmed(reason: NotConfirmed) -> Problem {
             "The authorization was begun for another user. The account was not connected. Begin again for this user with \
              POST /connectors/{connector}/integrations.",
         ),
+        NotConfirmed::OtherAccount { connected } => problem::OTHER_ACCOUNT.with_detail(format!(
+            "`{connected}` was connected under this user identifier since. The account was not connected. Begin again with \
+             `replace` or another `user_identifier`, or disconnect the other account and confirm again.",
+        )),
     }
 }

@@ -60,6 +60,8 @@ mod tests {
         let cursor = page::cursor_at(&("mail", "ann")).unwrap();
         let expected = IntegrationFilter {
             connector: Some("mail".to_owned()),
+            among: None,
+            user_identifier: None,
             status: Some(Status::Expired),
             labels: [("team".to_owned(), "blue".to_owned())].into(),
             after: Some(("mail".to_owned(), "ann".to_owned())),

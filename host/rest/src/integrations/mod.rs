@@ -21,7 +21,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::json;
 
 pub use self::begin::begin_integration;
-pub use self::callback::callback_parameters;
+pub use self::callback::callback_digests;
 pub use self::callback::complete_authorization;
 pub use self::confirm::confirm_integration;
 pub use self::device::get_authorization;
@@ -90,6 +90,10 @@ pub async fn end_subscriptions(
     holder: &Holder,
     user_identifier: &str,
 ) -> Result<Option<SubscriptionsEndedRecord>, Problem> {
+    // No account has such a name, and PostgreSQL cannot look for it.
+    if user_identifier.contains('\0') {
+        return Ok(None);
+    }
     let deadline = call.arrived + END_SUBSCRIPTIONS;
     let removed = call.gateway.triggers.remove_of_account(holder, user_identifier, deadline).await;
     let (ended, not_ended) = removed.map_err(triggers::trigger_problem)?;

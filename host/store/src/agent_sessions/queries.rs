@@ -20,6 +20,8 @@ const MAX_OPEN: u64 = 10_000;
 /// makes, which ends with its session.
 const KEPT_AFTER_EXPIRY: Duration = Duration::from_secs(3600);
 
+const DELETE_EXPIRED: &str = "DELETE FROM agent_sessions WHERE expires_at <= now_ms() - $1";
+
 /// A session that can be used. The key is looked at too, since a gateway of the previous release
 /// may have revoked it.
 const FIND: &str =
@@ -32,17 +34,13 @@ impl AgentSessions<'_> {
     /// key that makes it was revoked, or has expired.
     ///
     /// # Errors
-    /// Fails with [`StoreError::TooManyAgentSessions`] if the tenant has too many, or if the
-    /// database does not answer.
+    /// Fails with [`StoreError::TooManyAgentSessions`] if the tenant has too many.
     pub async fn add(self, new: NewAgentSession) -> Stored<Option<AgentSession>> {
         let (by, quota) = (Acting::current(), self.0.quota);
         self.0
             .write(Durability::PowerLoss, move |connection| {
                 quota.check(connection, &new.tenant)?;
-                connection.execute(
-                    "DELETE FROM agent_sessions WHERE expires_at <= now_ms() - $1",
-                    values![millis(KEPT_AFTER_EXPIRY)],
-                )?;
+                connection.execute(DELETE_EXPIRED, values![millis(KEPT_AFTER_EXPIRY)])?;
                 let open: u64 = connection.one(
                 "SELECT count(*) FROM agent_sessions WHERE tenant = $1 AND expires_at > now_ms() AND ended_at IS NULL",
                 values![&new.tenant],
@@ -115,15 +113,8 @@ impl AgentSessions<'_> {
 
     /// Deletes the sessions that expired a while ago.
     pub async fn sweep(self) -> Stored<()> {
-        self.0
-            .write(Durability::ProcessKill, |connection| {
-                connection.execute(
-                    "DELETE FROM agent_sessions WHERE expires_at <= now_ms() - $1",
-                    values![millis(KEPT_AFTER_EXPIRY)],
-                )?;
-                Ok(())
-            })
-            .await
+        let kept = millis(KEPT_AFTER_EXPIRY);
+        self.0.execute(Durability::ProcessKill, DELETE_EXPIRED, values![kept]).await.map(drop)
     }
 }
 
@@ -132,24 +123,11 @@ fn find(connection: &mut dyn Connection, column: &str, value: Value) -> Stored<O
 }
 
 fn insert(connection: &mut dyn Connection, new: &NewAgentSession, expires_at: SystemTime) -> Stored<()> {
-    connection.execute(
+    let NewAgentSession { id, hash, tenant, subject, account, set, scopes, allow, effects, confirm, maker, .. } = new;
+    connection.run(
         "INSERT INTO agent_sessions (id, hash, tenant, subject, account, tool_set, scopes, allowed, effects, confirm, key_id,
              created_at, expires_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now_ms(), $12)",
-        values![
-            &new.id,
-            &new.hash,
-            &new.tenant,
-            &new.subject,
-            &new.account,
-            &new.set,
-            &new.scopes,
-            &new.allow,
-            &new.effects,
-            new.confirm,
-            new.maker.as_ref(),
-            expires_at,
-        ],
-    )?;
-    Ok(())
+        values![id, hash, tenant, subject, account, set, scopes, allow, effects, *confirm, maker.as_ref(), expires_at],
+    )
 }

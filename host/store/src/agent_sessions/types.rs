@@ -7,26 +7,18 @@ use crate::records::record;
 
 /// An agent session to add.
 #[derive(Clone, Debug, Default)]
+#[expect(missing_docs, reason = "see `AgentSession`")]
 pub struct NewAgentSession {
-    /// See [`AgentSession::id`].
     pub id: KeyId,
     /// SHA-256 of its token.
     pub hash: KeyHash,
-    /// See [`AgentSession::tenant`].
     pub tenant: String,
-    /// See [`AgentSession::subject`].
     pub subject: Option<String>,
-    /// See [`AgentSession::account`].
     pub account: Option<String>,
-    /// See [`AgentSession::set`].
     pub set: Option<String>,
-    /// See [`AgentSession::scopes`].
     pub scopes: String,
-    /// See [`AgentSession::allow`].
     pub allow: Option<String>,
-    /// See [`AgentSession::effects`].
     pub effects: Option<String>,
-    /// See [`AgentSession::confirm`].
     pub confirm: bool,
     /// The API key that makes it. `None` for a JWT.
     pub maker: Option<KeyId>,

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use database::connection::{Connection, Durability};
 use database::time::millis;
-use database::value::values;
+use database::value::{Value, values};
 
 use super::types::{AgentPart, NewAgentPart};
 use crate::audit::Acting;
@@ -23,10 +23,7 @@ impl AgentTriggers<'_> {
             .read(move |connection| {
                 let trigger: Option<String> =
                     connection.optional("SELECT trigger_id FROM agent_triggers WHERE id = $1", values![&id])?;
-                match trigger {
-                    Some(trigger) => find_trigger(connection, &trigger),
-                    None => Ok(None),
-                }
+                trigger.map_or(Ok(None), |trigger| find_trigger(connection, &trigger))
             })
             .await
     }
@@ -34,15 +31,11 @@ impl AgentTriggers<'_> {
     /// Lets a trigger live for the time `life` from now on. Returns its end, and `None` if it has
     /// ended.
     pub async fn renew(self, trigger: &str, life: Duration) -> Stored<Option<SystemTime>> {
-        let trigger = trigger.to_owned();
-        self.0
-            .write(Durability::PowerLoss, move |connection| {
-                connection.optional(
-                    "UPDATE agent_triggers SET expires_at = now_ms() + $1 WHERE trigger_id = $2 RETURNING expires_at",
-                    values![millis(life), &trigger],
-                )
-            })
-            .await
+        self.renewed(
+            "UPDATE agent_triggers SET expires_at = now_ms() + $1 WHERE trigger_id = $2 RETURNING expires_at",
+            values![millis(life), trigger],
+        )
+        .await
     }
 
     /// The same, with other secrets of the receiver.
@@ -53,28 +46,23 @@ impl AgentTriggers<'_> {
         takes_control: bool,
         secrets: Sealed,
     ) -> Stored<Option<SystemTime>> {
-        let trigger = trigger.to_owned();
-        self.0
-            .write(Durability::PowerLoss, move |connection| {
-                connection.optional(
-                "UPDATE agent_triggers SET expires_at = now_ms() + $1, takes_control = $2, data_key = $3, secrets = $4
-                 WHERE trigger_id = $5 RETURNING expires_at",
-                values![millis(life), takes_control, &secrets.key_id, &secrets.bytes, &trigger],
-            )
-            })
-            .await
+        self.renewed(
+            "UPDATE agent_triggers SET expires_at = now_ms() + $1, takes_control = $2, data_key = $3, secrets = $4
+             WHERE trigger_id = $5 RETURNING expires_at",
+            values![millis(life), takes_control, &secrets.key_id, &secrets.bytes, trigger],
+        )
+        .await
+    }
+
+    async fn renewed(self, sql: &'static str, parameters: &[Value]) -> Stored<Option<SystemTime>> {
+        let parameters = parameters.to_vec();
+        self.0.write(Durability::PowerLoss, move |connection| connection.optional(sql, &parameters)).await
     }
 
     /// Returns the ids of triggers whose agents have not renewed them in time.
     pub async fn expired(self) -> Stored<Vec<String>> {
-        self.0
-            .read(|connection| {
-                connection.all(
-                    "SELECT trigger_id FROM agent_triggers WHERE expires_at <= now_ms() ORDER BY expires_at LIMIT $1",
-                    values![ENDED],
-                )
-            })
-            .await
+        let expired = "SELECT trigger_id FROM agent_triggers WHERE expires_at <= now_ms() ORDER BY expires_at LIMIT $1";
+        self.0.read_all(expired, values![ENDED]).await
     }
 
     /// Deletes a trigger whose agent has not renewed it in time. Its subscription ends at once if it
@@ -104,19 +92,12 @@ pub(crate) fn insert_part(connection: &mut dyn Connection, trigger: &str, part: 
     if is_known {
         return Err(StoreError::Duplicate);
     }
-    connection.execute(
+    let (data_key, bytes) = secrets.as_ref().map(|sealed| (&sealed.key_id, &sealed.bytes)).unzip();
+    connection.run(
         "INSERT INTO agent_triggers (trigger_id, id, expires_at, takes_control, data_key, secrets)
          VALUES ($1, $2, now_ms() + $3, $4, $5, $6)",
-        values![
-            trigger,
-            id,
-            millis(*life),
-            *takes_control,
-            secrets.as_ref().map(|sealed| &sealed.key_id),
-            secrets.as_ref().map(|sealed| &sealed.bytes)
-        ],
-    )?;
-    Ok(())
+        values![trigger, id, millis(*life), *takes_control, data_key, bytes],
+    )
 }
 
 impl AgentPart {

@@ -15,43 +15,24 @@ use crate::records::record;
 impl AgentTriggers<'_> {
     /// Returns the receiver of a trigger. `None` if the trigger has ended, or if its agent polls.
     pub async fn receiver(self, trigger: &str) -> Stored<Option<AgentReceiver>> {
-        let trigger = trigger.to_owned();
-        self.0
-            .read(move |connection| {
-                connection.optional(
-                    "SELECT id, data_key, secrets FROM agent_triggers WHERE trigger_id = $1 AND data_key IS NOT NULL",
-                    values![&trigger],
-                )
-            })
-            .await
+        let receiver =
+            "SELECT id, data_key, secrets FROM agent_triggers WHERE trigger_id = $1 AND data_key IS NOT NULL";
+        self.0.read_optional(receiver, values![trigger]).await
     }
 
     /// Notes the result of an attempt: why it failed, or `None` if it was received.
     pub async fn note_delivery(self, trigger: &str, error: Option<&'static str>) -> Stored<()> {
-        let trigger = trigger.to_owned();
-        self.0
-            .write(Durability::ProcessKill, move |connection| {
-                connection.execute(
-                    "UPDATE agent_triggers SET last_error = $1,
-                     last_delivery_at = CASE WHEN $2 THEN now_ms() ELSE last_delivery_at END WHERE trigger_id = $3",
-                    values![error, error.is_none(), &trigger],
-                )?;
-                Ok(())
-            })
-            .await
+        let note = "UPDATE agent_triggers SET last_error = $1,
+             last_delivery_at = CASE WHEN $2 THEN now_ms() ELSE last_delivery_at END WHERE trigger_id = $3";
+        self.0.execute(Durability::ProcessKill, note, values![error, error.is_none(), trigger]).await.map(drop)
     }
 
     /// Returns what the receiver of a trigger has received. `None` if the trigger has ended.
     pub async fn deliveries(self, trigger: &str) -> Stored<Option<DeliveryReport>> {
-        let trigger = trigger.to_owned();
-        self.0.read(move |connection| {
-            connection.optional(
-                "SELECT last_delivery_at, last_error, (SELECT failing_since FROM triggers WHERE triggers.id = trigger_id)
-                 FROM agent_triggers WHERE trigger_id = $1",
-                values![&trigger],
-            )
-        })
-        .await
+        let report = "SELECT last_delivery_at, last_error,
+             (SELECT failing_since FROM triggers WHERE triggers.id = trigger_id)
+             FROM agent_triggers WHERE trigger_id = $1";
+        self.0.read_optional(report, values![trigger]).await
     }
 
     /// Returns the number of the last event of a trigger up to which nothing is left to deliver,
@@ -75,34 +56,26 @@ impl AgentTriggers<'_> {
 
     /// Returns `true` if the receiver has answered a challenge of this caller.
     pub async fn is_verified_receiver(self, tenant: &str, subject: &str, url: &str) -> Stored<bool> {
-        let hash = hash_of_receiver(tenant, subject, url);
-        self.0
-            .read(move |connection| {
-                connection.one(
-                    "SELECT EXISTS (SELECT 1 FROM verified_receivers WHERE hash = $1 AND expires_at > now_ms())",
-                    values![&hash],
-                )
-            })
-            .await
+        let verified = "SELECT EXISTS (SELECT 1 FROM verified_receivers WHERE hash = $1 AND expires_at > now_ms())";
+        self.0.read_one(verified, values![hash_of_receiver(tenant, subject, url)]).await
     }
 
     /// Notes that the receiver has answered a challenge of this caller. Deletes what has expired.
     ///
     /// # Errors
     /// Fails with [`StoreError::TenantFull`](crate::StoreError::TenantFull) if the tenant stores
-    /// too much, or if the database does not answer.
+    /// too much.
     pub async fn add_verified_receiver(self, tenant: &str, subject: &str, url: &str, life: Duration) -> Stored<()> {
         let (hash, tenant, quota) = (hash_of_receiver(tenant, subject, url), tenant.to_owned(), self.0.quota);
         self.0
             .write(Durability::PowerLoss, move |connection| {
                 quota.check(connection, &tenant)?;
                 connection.execute("DELETE FROM verified_receivers WHERE expires_at <= now_ms()", &[])?;
-                connection.execute(
+                connection.run(
                     "INSERT INTO verified_receivers (hash, tenant, expires_at) VALUES ($1, $2, now_ms() + $3)
                  ON CONFLICT (hash) DO UPDATE SET expires_at = excluded.expires_at",
                     values![&hash, &tenant, millis(life)],
-                )?;
-                Ok(())
+                )
             })
             .await
     }

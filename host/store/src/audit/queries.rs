@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use database::conditions::Conditions;
 use database::connection::{Connection, Durability};
-use database::value::values;
+use database::value::{values, without_zero_bytes};
 
 use super::{Acting, AuditAction, AuditEntry, AuditFilter};
 use crate::Stored;
@@ -22,26 +22,20 @@ impl Audit<'_> {
 
     /// Returns a page of entries, the newest first.
     pub async fn list(self, filter: AuditFilter) -> Stored<Vec<AuditEntry>> {
-        self.0
-            .read(move |connection| {
-                let AuditFilter { actor, action, tenant, target, since, until, before, limit } = filter;
-                let mut conditions = Conditions::with_limit(limit);
-                for (column, value) in [("actor", actor), ("action", action), ("tenant", tenant), ("target", target)] {
-                    conditions.equal(column, value);
-                }
-                conditions.compare("at >=", since);
-                conditions.compare("at <", until);
-                conditions.after("at, number", before);
-                let (clause, values) = conditions.finish();
-                connection.all(
-                    &format!(
-                        "SELECT number, at, actor, action, target, tenant, request_id, detail FROM audit {clause}
-                     ORDER BY at DESC, number DESC LIMIT $1"
-                    ),
-                    &values,
-                )
-            })
-            .await
+        let AuditFilter { actor, action, tenant, target, since, until, before, limit } = filter;
+        let mut conditions = Conditions::with_limit(limit);
+        for (column, value) in [("actor", actor), ("action", action), ("tenant", tenant), ("target", target)] {
+            conditions.equal(column, value);
+        }
+        conditions.compare("at >=", since);
+        conditions.compare("at <", until);
+        conditions.after("at, number", before);
+        let (clause, values) = conditions.finish();
+        let list = format!(
+            "SELECT number, at, actor, action, target, tenant, request_id, detail FROM audit {clause}
+             ORDER BY at DESC, number DESC LIMIT $1"
+        );
+        self.0.read_all(list, &values).await
     }
 
     /// Deletes the entries that are older than `keep`, and returns their number. The databases
@@ -60,11 +54,10 @@ pub(crate) fn note(
     tenant: &str,
     detail: &str,
 ) -> Stored<()> {
-    let detail = by.detailed(detail);
-    connection.execute(
+    let detail = without_zero_bytes(&by.detailed(detail));
+    connection.run(
         "INSERT INTO audit (at, actor, action, target, tenant, request_id, detail)
          VALUES (now_ms(), $1, $2, $3, $4, $5, $6)",
         values![by.actor(), action.name(), target, tenant, by.request_id(), &detail],
-    )?;
-    Ok(())
+    )
 }

@@ -24,18 +24,12 @@ const LONGEST_END: Duration = Duration::from_secs(120);
 impl Authorizations<'_> {
     /// The authorizations about which a gateway must ask the provider now, the most urgent one first.
     pub async fn due_devices(self, limit: u32) -> Stored<Vec<StateHash>> {
-        self.0
-            .read(move |connection| {
-                // SQLite prepares a statement again each time its limit is bound.
-                connection.all(
-                    &format!(
-                        "SELECT hash FROM authorizations WHERE next_poll_at IS NOT NULL AND next_poll_at <= now_ms()
-                     ORDER BY next_poll_at LIMIT {limit}"
-                    ),
-                    values![],
-                )
-            })
-            .await
+        // SQLite prepares a statement again each time its limit is bound.
+        let due = format!(
+            "SELECT hash FROM authorizations WHERE next_poll_at IS NOT NULL AND next_poll_at <= now_ms()
+             ORDER BY next_poll_at LIMIT {limit}"
+        );
+        self.0.read_all(due, &[]).await
     }
 
     /// Takes the next request about an authorization for the time `life`. Returns `None` if another
@@ -76,8 +70,9 @@ impl Authorizations<'_> {
             .await
     }
 
-    /// Lets the next request about an authorization be due after `delay`, and sets the interval. Does
-    /// nothing if the request with this number is not the last one.
+    /// Lets the next request about an authorization be due after `delay`, or when the authorization
+    /// expires, so that its end is told then. Sets the interval. Does nothing if the request with this
+    /// number is not the last one.
     ///
     /// # Errors
     /// Fails if the database does not answer. The request is then due when its claim ends.
@@ -88,70 +83,46 @@ impl Authorizations<'_> {
         interval: Duration,
         delay: Duration,
     ) -> Stored<()> {
-        let hash = *hash;
-        self.0
-            .write(Durability::ProcessKill, move |connection| {
-                connection.execute(
-                    "UPDATE authorizations SET poll_interval = $1, next_poll_at = now_ms() + $2
-                 WHERE hash = $3 AND polls = $4 AND next_poll_at IS NOT NULL",
-                    values![millis(interval), millis(delay), &hash, number],
-                )?;
-                Ok(())
-            })
-            .await
+        let postpone = "UPDATE authorizations SET poll_interval = $1,
+                 next_poll_at = CASE WHEN now_ms() + $2 < expires_at THEN now_ms() + $2 ELSE expires_at END
+             WHERE hash = $3 AND polls = $4 AND next_poll_at IS NOT NULL";
+        let values = values![millis(interval), millis(delay), hash, number];
+        self.0.execute(Durability::ProcessKill, postpone, values).await.map(drop)
     }
 
     /// Marks an authorization as used, because the provider has given its tokens. Returns `false` if
     /// the request with this number is not the last one.
     pub async fn take_device(self, hash: &StateHash, number: i64) -> Stored<bool> {
-        let hash = *hash;
-        self.0
-            .write(Durability::PowerLoss, move |connection| {
-                let taken = connection.execute(
-                    "UPDATE authorizations SET is_used = TRUE, data_key = NULL, verifier = NULL, next_poll_at = NULL
-                 WHERE hash = $1 AND polls = $2 AND next_poll_at IS NOT NULL",
-                    values![&hash, number],
-                )?;
-                Ok(taken > 0)
-            })
-            .await
+        let take = "UPDATE authorizations SET is_used = TRUE, data_key = NULL, verifier = NULL, next_poll_at = NULL
+             WHERE hash = $1 AND polls = $2 AND next_poll_at IS NOT NULL";
+        Ok(self.0.execute(Durability::PowerLoss, take, values![hash, number]).await? > 0)
     }
 
     /// Ends an authorization with its result. Does nothing if it has one, or if the request with this
     /// number is not the last one.
     pub async fn end_device(self, hash: &StateHash, number: i64, result: Result<String, String>) -> Stored<()> {
-        let hash = *hash;
-        let (connected_as, failure) = (result.as_ref().ok().cloned(), result.err());
-        self.0.write(Durability::ProcessKill, move |connection| {
-            connection.execute(
-                "UPDATE authorizations
-                 SET is_used = TRUE, data_key = NULL, verifier = NULL, next_poll_at = NULL, connected_as = $1, failure = $2
-                 WHERE hash = $3 AND polls = $4 AND connected_as IS NULL AND failure IS NULL",
-                values![&connected_as, &failure, &hash, number],
-            )?;
-            Ok(())
-        })
-        .await
+        let (connected_as, failure) = (result.as_ref().ok(), result.as_ref().err());
+        let end = "UPDATE authorizations
+             SET is_used = TRUE, data_key = NULL, verifier = NULL, next_poll_at = NULL, connected_as = $1, failure = $2
+             WHERE hash = $3 AND polls = $4 AND connected_as IS NULL AND failure IS NULL";
+        let values = values![connected_as, failure, hash, number];
+        self.0.execute(Durability::ProcessKill, end, values).await.map(drop)
     }
 
     /// The progress of an authorization by a device code. Returns `None` if the holder has no such
     /// authorization.
     pub async fn device_progress(self, holder: &Holder, hash: &StateHash) -> Stored<Option<DeviceProgress>> {
-        let (holder, hash) = (holder.clone(), *hash);
-        self.0
-            .read(move |connection| {
-                let found: Option<(Option<String>, Option<String>, bool)> = connection.optional(
-                "SELECT connected_as, failure, next_poll_at IS NULL AND expires_at <= now_ms() - $1 FROM authorizations
-                 WHERE hash = $2 AND tenant = $3 AND subject = $4 AND connector = $5 AND poll_interval IS NOT NULL",
-                values![millis(LONGEST_END), &hash, &holder.tenant, &holder.subject, &holder.connector],
-            )?;
-                Ok(found.map(|found| match found {
-                    (Some(user_identifier), _, _) => DeviceProgress::Connected { user_identifier },
-                    (None, Some(failure), _) => DeviceProgress::Failed(failure),
-                    (None, None, true) => DeviceProgress::Lost,
-                    (None, None, false) => DeviceProgress::Pending,
-                }))
-            })
-            .await
+        let progress =
+            "SELECT connected_as, failure, next_poll_at IS NULL AND expires_at <= now_ms() - $1 FROM authorizations
+             WHERE hash = $2 AND tenant = $3 AND subject = $4 AND connector = $5 AND poll_interval IS NOT NULL";
+        let Holder { tenant, subject, connector } = holder;
+        let values = values![millis(LONGEST_END), hash, tenant, subject, connector];
+        let found: Option<(Option<String>, Option<String>, bool)> = self.0.read_optional(progress, values).await?;
+        Ok(found.map(|found| match found {
+            (Some(user_identifier), _, _) => DeviceProgress::Connected { user_identifier },
+            (None, Some(failure), _) => DeviceProgress::Failed(failure),
+            (None, None, true) => DeviceProgress::Lost,
+            (None, None, false) => DeviceProgress::Pending,
+        }))
     }
 }

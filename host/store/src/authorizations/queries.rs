@@ -38,7 +38,7 @@ impl Authorizations<'_> {
     ///
     /// # Errors
     /// Fails with [`StoreError::TooManyAuthorizations`](crate::StoreError::TooManyAuthorizations)
-    /// if the holder has too many in progress, or if the database does not answer.
+    /// if the holder has too many in progress.
     pub async fn save(self, authorization: Authorization, poll_interval: Option<Duration>) -> Stored<()> {
         let quota = self.0.quota;
         self.0
@@ -69,13 +69,8 @@ impl Authorizations<'_> {
     /// Returns `true` if an authorization may connect no one any more, because its key was revoked,
     /// or because its link was deleted or finished.
     pub async fn is_withdrawn(self, hash: &StateHash) -> Stored<bool> {
-        let hash = *hash;
-        self.0
-            .read(move |connection| {
-                let statement = format!("SELECT {WITHDRAWN} FROM authorizations WHERE hash = $1");
-                Ok(connection.optional(&statement, values![&hash])?.unwrap_or(true))
-            })
-            .await
+        let withdrawn = format!("SELECT {WITHDRAWN} FROM authorizations WHERE hash = $1");
+        Ok(self.0.read_optional(withdrawn, values![hash]).await?.unwrap_or(true))
     }
 }
 
@@ -93,7 +88,7 @@ pub(super) fn insert_authorization(
     poll_interval: Option<Duration>,
 ) -> Stored<()> {
     let verifier = authorization.verifier.as_ref();
-    connection.execute(
+    connection.run(
         &format!(
             "INSERT INTO authorizations ({COLUMNS}, poll_interval, next_poll_at)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, now_ms() + $18)"
@@ -118,8 +113,7 @@ pub(super) fn insert_authorization(
             authorization.key_id.as_ref(),
             poll_interval.map(millis),
         ],
-    )?;
-    Ok(())
+    )
 }
 
 /// Name of the lock that taking this authorization needs.

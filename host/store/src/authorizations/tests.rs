@@ -18,6 +18,7 @@ on_every_database!(
     an_application_may_have_ten_thousand_authorizations_under_way,
     one_gateway_at_a_time_asks_about_a_device_code_and_only_the_last_one_writes,
     a_device_code_ends_with_its_result_and_keeps_no_secret,
+    a_request_about_a_device_code_is_due_at_the_end_of_the_code_at_the_latest,
     an_authorization_ends_with_its_key_and_with_its_link,
 );
 
@@ -249,6 +250,25 @@ async fn a_device_code_ends_with_its_result_and_keeps_no_secret(site: Site) {
     assert_eq!(claim(store, Duration::ZERO).await, None);
     assert_eq!(progress().await, Some(DeviceProgress::Failed("expired_token".to_owned())));
     assert_eq!(site.execute("DELETE FROM data_keys").await, 1);
+}
+
+async fn a_request_about_a_device_code_is_due_at_the_end_of_the_code_at_the_latest(site: Site) {
+    let store = &site.store;
+    let hash = save_device(store).await;
+    claim(store, Duration::from_secs(60)).await.unwrap();
+    // The provider wants to be asked again in a day.
+    let (interval, delay) = (Duration::from_secs(5), Duration::from_secs(86_400));
+    store.authorizations().postpone_device(&hash, 1, interval, delay).await.unwrap();
+    assert!(store.authorizations().due_devices(10).await.unwrap().is_empty());
+    assert_eq!(
+        site.execute("UPDATE authorizations SET expires_at = expires_at WHERE next_poll_at = expires_at").await,
+        1
+    );
+    store.authorizations().postpone_device(&hash, 1, interval, Duration::from_secs(60)).await.unwrap();
+    assert_eq!(
+        site.execute("UPDATE authorizations SET expires_at = expires_at WHERE next_poll_at < expires_at").await,
+        1
+    );
 }
 
 async fn an_authorization_ends_with_its_key_and_with_its_link(site: Site) {

@@ -81,11 +81,10 @@ fn free_shares_of_silent(connection: &mut dyn Connection, silences: &[Silence]) 
          WHERE budget_holders.gateway = budget_shares.gateway)",
         &[],
     )?;
-    connection.execute(
+    connection.run(
         "DELETE FROM budget_holders WHERE silent_ms >= $1 AND gateway NOT IN (SELECT gateway FROM budget_shares)",
         values![millis(FORGOTTEN)],
-    )?;
-    Ok(())
+    )
 }
 
 fn exchange(connection: &mut dyn Connection, gateway: &str, reports: &[ShareReport]) -> Stored<Exchange> {
@@ -231,26 +230,14 @@ fn store(connection: &mut dyn Connection, rows: &[ShareRow]) -> Stored<()> {
             let ShareRow { budget, gateway, units, used, needed, wanted, tenants, .. } = row;
             let Budget { connector, quota, requests, period } = budget;
             let first = parameters.len();
-            parameters.extend_from_slice(values![
-                connector,
-                quota,
-                *requests,
-                millis(*period),
-                gateway,
-                *units,
-                *used,
-                *needed,
-                *wanted,
-                tenants_text(tenants)?,
-                row.waiting_since_ms,
-                row.free_at_ms,
-                row.gone_after_ms
-            ]);
+            parameters.extend_from_slice(values![connector, quota, *requests, millis(*period), gateway]);
+            parameters.extend_from_slice(values![*units, *used, *needed, *wanted, tenants_text(tenants)?]);
+            parameters.extend_from_slice(values![row.waiting_since_ms, row.free_at_ms, row.gone_after_ms]);
             let places: Vec<String> = (first + 1..=parameters.len()).map(|place| format!("${place}")).collect();
             Ok(format!("({})", places.join(", ")))
         })
         .collect::<Stored<_>>()?;
-    connection.execute(
+    connection.run(
         &format!(
             "INSERT INTO budget_shares ({}) VALUES {} ON CONFLICT (connector, quota, requests, period_ms, gateway) \
              DO UPDATE SET units = excluded.units, used = excluded.used, needed = excluded.needed, \
@@ -260,6 +247,5 @@ fn store(connection: &mut dyn Connection, rows: &[ShareRow]) -> Stored<()> {
             places.join(", ")
         ),
         &parameters,
-    )?;
-    Ok(())
+    )
 }

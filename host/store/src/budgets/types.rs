@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use database::time::millis;
-use database::value::{FromRow, Row};
+use database::value::Row;
 
 use crate::records::record;
 use crate::{StoreError, Stored};
@@ -164,27 +164,18 @@ fn read_tenants(text: Option<String>) -> Stored<Vec<(String, u32)>> {
     serde_json::from_str(&text).map_err(|_| StoreError::Unexpected("a list of tenants is not JSON"))
 }
 
-impl FromRow for ShareRow {
-    fn from_row(row: &mut Row) -> Stored<Self> {
-        let number = |row: &mut Row| row.read::<i64>().map(|number| u32::try_from(number).unwrap_or_default());
-        Ok(Self {
-            budget: Budget {
-                connector: row.read()?,
-                quota: row.read()?,
-                requests: number(row)?,
-                period: Duration::from_millis(row.read::<i64>()?.unsigned_abs()),
-            },
-            gateway: row.read()?,
-            units: number(row)?,
-            used: number(row)?,
-            needed: number(row)?,
-            wanted: number(row)?,
-            tenants: read_tenants(row.read()?)?,
-            waiting_since_ms: row.read()?,
-            free_at_ms: row.read()?,
-            gone_after_ms: row.read()?,
-        })
-    }
+fn number(row: &mut Row) -> Stored<u32> {
+    row.read::<i64>().map(|number| u32::try_from(number).unwrap_or_default())
+}
+
+record! {
+    row => Budget: connector, quota, requests = number(row)?,
+        period = Duration::from_millis(row.read::<i64>()?.unsigned_abs())
+}
+
+record! {
+    row => ShareRow: budget, gateway, units = number(row)?, used = number(row)?, needed = number(row)?,
+        wanted = number(row)?, tenants = read_tenants(row.read()?)?, waiting_since_ms, free_at_ms, gone_after_ms
 }
 
 record! {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use database::conditions::Conditions;
 use database::connection::{Connection, Durability};
 use database::time::millis;
-use database::value::{Value, values};
+use database::value::{Value, values, without_zero_bytes};
 
 use super::types::{COLUMN_COUNT, COLUMNS};
 use super::{CallFilter, RecordedCall};
@@ -35,62 +35,51 @@ impl Calls<'_> {
                         _ => chunk.iter().try_for_each(|row| insert(connection, 1, row))?,
                     }
                 }
-                connection.execute(
+                connection.run(
                     "DELETE FROM calls WHERE number IN (SELECT number FROM calls
                      WHERE number <= (SELECT max(number) FROM calls) - $1 ORDER BY number LIMIT $2)",
                     values![max, i64::try_from(deleted).unwrap_or(i64::MAX)],
-                )?;
-                Ok(())
+                )
             })
             .await
     }
 
     /// Returns a page of records, the newest first.
     pub async fn list(self, filter: CallFilter) -> Stored<Vec<RecordedCall>> {
-        self.0
-            .read(move |connection| {
-                let CallFilter { status, problem, owner, tenant, connector, operation, since, until, before, .. } =
-                    filter;
-                let mut conditions = Conditions::with_limit(filter.limit);
-                conditions.equal("status", status.map(u32::from));
-                conditions.with(&of_account(), filter.account);
-                conditions.add(if filter.failed { "problem IS NOT NULL" } else { "" });
-                let equal = [
-                    ("problem", problem),
-                    ("owner", owner),
-                    ("tenant", tenant),
-                    ("subject", filter.subject),
-                    ("user_identifier", filter.user_identifier),
-                    ("connector", connector),
-                    ("operation", operation),
-                ];
-                for (column, value) in equal {
-                    conditions.equal(column, value);
-                }
-                conditions.compare("at >=", since);
-                conditions.compare("at <", until);
-                conditions.after("at, number", before);
-                let (clause, values) = conditions.finish();
-                connection.all(
-                    &format!("SELECT number, {COLUMNS} FROM calls {clause} ORDER BY at DESC, number DESC LIMIT $1"),
-                    &values,
-                )
-            })
-            .await
+        let CallFilter { status, problem, owner, tenant, connector, operation, since, until, before, .. } = filter;
+        let mut conditions = Conditions::with_limit(filter.limit);
+        conditions.equal("status", status.map(u32::from));
+        conditions.with(&of_account(), filter.account);
+        conditions.add(if filter.failed { "problem IS NOT NULL" } else { "" });
+        let equal = [
+            ("problem", problem),
+            ("owner", owner),
+            ("tenant", tenant),
+            ("subject", filter.subject),
+            ("user_identifier", filter.user_identifier),
+            ("connector", connector),
+            ("operation", operation),
+        ];
+        for (column, value) in equal {
+            conditions.equal(column, value);
+        }
+        conditions.compare("at >=", since);
+        conditions.compare("at <", until);
+        conditions.after("at, number", before);
+        let (clause, values) = conditions.finish();
+        let list = format!("SELECT number, {COLUMNS} FROM calls {clause} ORDER BY at DESC, number DESC LIMIT $1");
+        self.0.read_all(list, &values).await
     }
 
     /// Returns the record of a request or job. Callers choose the ids of requests, so there may be
     /// several; this is the last one.
     pub async fn get(self, request_id: &str) -> Stored<Option<RecordedCall>> {
-        let request_id = request_id.to_owned();
-        self.0
-            .read(move |connection| {
-                connection.optional(
-                    &format!("SELECT number, {COLUMNS} FROM calls WHERE request_id = $1 ORDER BY number DESC LIMIT 1"),
-                    values![&request_id],
-                )
-            })
-            .await
+        // No request has such an id, and PostgreSQL cannot look for it.
+        if request_id.contains('\0') {
+            return Ok(None);
+        }
+        let last = format!("SELECT number, {COLUMNS} FROM calls WHERE request_id = $1 ORDER BY number DESC LIMIT 1");
+        self.0.read_optional(last, values![request_id]).await
     }
 
     /// Deletes the records that are older than `keep`, and returns their number.
@@ -118,10 +107,11 @@ fn insert(connection: &mut dyn Connection, rows: usize, parameters: &[Value]) ->
         format!("({})", values.join(", "))
     };
     let rows: Vec<_> = (0..rows).map(row).collect();
-    connection.execute(&format!("INSERT INTO calls ({COLUMNS}) VALUES {}", rows.join(", ")), parameters)?;
-    Ok(())
+    connection.run(&format!("INSERT INTO calls ({COLUMNS}) VALUES {}", rows.join(", ")), parameters)
 }
 
+/// The parameters of a record. Callers and modules write some of the texts, and one of them must
+/// not lose the other records of its batch.
 fn parameters((age, call): (Duration, RecordedCall)) -> Vec<Value> {
     let values: [Value; COLUMN_COUNT] = [
         call.request_id.into(),
@@ -136,9 +126,9 @@ fn parameters((age, call): (Duration, RecordedCall)) -> Vec<Value> {
         call.status.map(u32::from).into(),
         call.problem.into(),
         call.owner.into(),
-        call.detail.into(),
+        call.detail.as_deref().map(without_zero_bytes).into(),
         call.pointers.into(),
-        call.user_identifier.into(),
+        call.user_identifier.as_deref().map(without_zero_bytes).into(),
         call.duration_us.into(),
         call.stages.into(),
         call.upstream.into(),

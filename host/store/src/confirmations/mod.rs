@@ -21,8 +21,7 @@ impl Confirmations<'_> {
     /// Adds a confirmation that can be used for some time. Deletes those that have expired.
     ///
     /// # Errors
-    /// Fails with [`StoreError::TooManyConfirmations`] if the tenant has too many, or if the
-    /// database does not answer.
+    /// Fails with [`StoreError::TooManyConfirmations`] if the tenant has too many.
     pub async fn add(self, tenant: &str, hash: &ConfirmationHash, lifetime: Duration) -> Stored<()> {
         let (tenant, hash) = (tenant.to_owned(), *hash);
         self.0
@@ -33,26 +32,19 @@ impl Confirmations<'_> {
                 if open >= MAX_OPEN {
                     return Err(StoreError::TooManyConfirmations { limit: MAX_OPEN });
                 }
-                connection.execute(
+                connection.run(
                     "INSERT INTO confirmations (hash, tenant, expires_at) VALUES ($1, $2, now_ms() + $3)",
                     values![&hash, &tenant, millis(lifetime)],
-                )?;
-                Ok(())
+                )
             })
             .await
     }
 
     /// Uses a confirmation up. Returns `false` if it is unknown, was used, or has expired.
     pub async fn take(self, hash: &ConfirmationHash) -> Stored<bool> {
-        let hash = *hash;
         // A use that a power loss takes back would let a destructive call run twice.
-        self.0
-            .write(Durability::PowerLoss, move |connection| {
-                let taken = connection
-                    .execute("DELETE FROM confirmations WHERE hash = $1 AND expires_at > now_ms()", values![&hash])?;
-                Ok(taken > 0)
-            })
-            .await
+        let take = "DELETE FROM confirmations WHERE hash = $1 AND expires_at > now_ms()";
+        Ok(self.0.execute(Durability::PowerLoss, take, values![hash]).await? > 0)
     }
 }
 

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use database::conditions::Conditions;
 use database::connection::{Connection, Durability};
-use database::id::random_id;
 use database::time::millis;
 use database::value::{Value, values};
 
@@ -12,7 +11,7 @@ use super::{ConnectLink, ConnectLinkFilter, LinkEnd, LinkHash, NewConnectLink};
 use crate::audit::{self, Acting, AuditAction};
 use crate::handles::ConnectLinks;
 use crate::integrations::{read_optional_labels, text_of_labels};
-use crate::records::record;
+use crate::records::{new_id, record};
 use crate::{StoreError, Stored};
 
 /// Time after its expiry for which a link is kept. Until then its page says that it has expired.
@@ -30,20 +29,16 @@ const COLUMNS: &str = "id, hash, tenant, subject, connectors, user_identifier, c
          THEN 'deleted' ELSE ended END, \
      expires_at <= now_ms()";
 
-/// Makes the id of a link.
-///
-/// # Errors
-/// Fails if the operating system provides no random numbers.
-pub fn new_link_id() -> Stored<String> {
-    random_id("lnk_")
+new_id! {
+    /// Makes the id of a link.
+    new_link_id = "lnk_"
 }
 
 impl ConnectLinks<'_> {
     /// Adds a link, and returns it. Deletes those that expired more than a week ago.
     ///
     /// # Errors
-    /// Fails with [`StoreError::TooManyLinks`] if the tenant has too many that can be used, or if
-    /// the database does not answer.
+    /// Fails with [`StoreError::TooManyLinks`] if the tenant has too many that can be used.
     pub async fn add(self, new: NewConnectLink) -> Stored<ConnectLink> {
         let (by, quota) = (Acting::current(), self.0.quota);
         self.0
@@ -98,32 +93,16 @@ impl ConnectLinks<'_> {
     /// Gives a link to the browser with this secret, if no browser has it. Returns `true` if this
     /// browser has the link now.
     pub async fn claim(self, id: &str, browser: &LinkHash) -> Stored<bool> {
-        let (id, browser) = (id.to_owned(), *browser);
-        self.0
-            .write(Durability::PowerLoss, move |connection| {
-                let rows = connection.execute(
-                    "UPDATE connect_links SET browser = $1 WHERE id = $2 AND (browser IS NULL OR browser = $1)",
-                    values![&browser, &id],
-                )?;
-                Ok(rows > 0)
-            })
-            .await
+        let claim = "UPDATE connect_links SET browser = $1 WHERE id = $2 AND (browser IS NULL OR browser = $1)";
+        Ok(self.0.execute(Durability::PowerLoss, claim, values![browser, id]).await? > 0)
     }
 
     /// Notes that an integration was connected by a link.
     pub async fn note_account(self, id: &str, connector: &str, user_identifier: &str) -> Stored<()> {
-        let [id, connector, user_identifier] = [id, connector, user_identifier].map(str::to_owned);
-        self.0
-            .write(Durability::PowerLoss, move |connection| {
-                connection.execute(
-                    "INSERT INTO connect_link_accounts (link, connector, user_identifier)
-                 SELECT id, $2, $3 FROM connect_links WHERE id = $1
-                 ON CONFLICT (link, connector) DO UPDATE SET user_identifier = excluded.user_identifier",
-                    values![&id, &connector, &user_identifier],
-                )?;
-                Ok(())
-            })
-            .await
+        let note = "INSERT INTO connect_link_accounts (link, connector, user_identifier)
+             SELECT id, $2, $3 FROM connect_links WHERE id = $1
+             ON CONFLICT (link, connector) DO UPDATE SET user_identifier = excluded.user_identifier";
+        self.0.execute(Durability::PowerLoss, note, values![id, connector, user_identifier]).await.map(drop)
     }
 
     /// Ends a link. Returns `false` if it had ended.
@@ -145,23 +124,14 @@ impl ConnectLinks<'_> {
 }
 
 pub(super) fn insert_link(connection: &mut dyn Connection, new: &NewConnectLink) -> Stored<()> {
-    connection.execute(
+    let NewConnectLink { id, hash, tenant, subject, user_identifier, callback_url, .. } = new;
+    let (connectors, labels) = (new.connectors.join(" "), new.labels.as_ref().map(text_of_labels));
+    let (key_id, lifetime) = (new.key_id.as_ref(), millis(new.lifetime));
+    connection.run(
         "INSERT INTO connect_links (id, hash, tenant, subject, connectors, user_identifier, callback_url, labels, key_id, expires_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now_ms() + $10)",
-        values![
-            &new.id,
-            &new.hash,
-            &new.tenant,
-            &new.subject,
-            new.connectors.join(" "),
-            &new.user_identifier,
-            &new.callback_url,
-            new.labels.as_ref().map(text_of_labels),
-            new.key_id.as_ref(),
-            millis(new.lifetime),
-        ],
-    )?;
-    Ok(())
+        values![id, hash, tenant, subject, connectors, user_identifier, callback_url, labels, key_id, lifetime],
+    )
 }
 
 fn find(connection: &mut dyn Connection, column: &str, value: Value) -> Stored<Option<ConnectLink>> {

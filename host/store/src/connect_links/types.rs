@@ -35,24 +35,16 @@ pub struct NewConnectLink {
 
 /// A link.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "see `NewConnectLink`")]
 pub struct ConnectLink {
-    /// The primary key.
     pub id: String,
-    /// SHA-256 of the secret part of the URL.
     pub hash: LinkHash,
-    /// The tenant of the accounts.
     pub tenant: String,
-    /// The user. Empty if the accounts belong to the tenant itself.
     pub subject: String,
-    /// The connectors, in the order of the page.
     pub connectors: Vec<String>,
-    /// The name of the integrations. `None` for the names of the accounts at the services.
     pub user_identifier: Option<String>,
-    /// The application's page that the user is sent to in the end.
     pub callback_url: Option<String>,
-    /// The labels of the integrations.
     pub labels: Option<Labels>,
-    /// The API key that made the link. `None` for a JWT.
     pub key_id: Option<KeyId>,
     /// Time from which the link cannot be used.
     pub expires_at: SystemTime,

@@ -137,11 +137,8 @@ impl ConsoleSessions<'_> {
             .await?;
         let Some((session, is_noted)) = found else { return Ok(None) };
         if !is_noted {
-            self.0
-                .write(Durability::ProcessKill, move |connection| {
-                    connection.execute("UPDATE console_sessions SET seen_at = now_ms() WHERE hash = $1", values![&hash])
-                })
-                .await?;
+            let note_use = "UPDATE console_sessions SET seen_at = now_ms() WHERE hash = $1";
+            self.0.execute(Durability::ProcessKill, note_use, values![&hash]).await?;
         }
         Ok(Some(session))
     }

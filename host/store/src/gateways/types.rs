@@ -31,16 +31,12 @@ pub struct GatewayBeat {
 
 /// A gateway in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "see `GatewayBeat`")]
 pub struct GatewayRow {
-    /// See [`GatewayBeat::id`].
     pub id: String,
-    /// See [`GatewayBeat::name`].
     pub name: String,
-    /// See [`GatewayBeat::address`].
     pub address: String,
-    /// See [`GatewayBeat::version`].
     pub version: String,
-    /// See [`GatewayBeat::state`].
     pub state: String,
     /// The time of its start.
     pub started_at: SystemTime,
@@ -48,13 +44,9 @@ pub struct GatewayRow {
     pub seen_at: SystemTime,
     /// `true` if the last sign of life is too long ago.
     pub is_away: bool,
-    /// See [`GatewayBeat::calls`].
     pub calls: i64,
-    /// See [`GatewayBeat::jobs`].
     pub jobs: i64,
-    /// See [`GatewayBeat::memory_held`].
     pub memory_held: i64,
-    /// See [`GatewayBeat::memory_limit`].
     pub memory_limit: i64,
 }
 

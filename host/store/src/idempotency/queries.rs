@@ -6,10 +6,12 @@ use std::time::Duration;
 use database::connection::{Connection, Durability};
 use database::health::Health;
 use database::time::millis;
-use database::value::{FromRow, Row, values};
+use database::value::values;
 
 use super::{IdempotentCall, KeyState, TakenKey};
 use crate::handles::Idempotency;
+use crate::integrations::read_sealed;
+use crate::records::record;
 use crate::{Sealed, Stored};
 
 /// Time after which the key of a call that was lost is deleted. It is longer than a jump of the
@@ -58,61 +60,32 @@ impl Idempotency<'_> {
 
     /// Extends the lease of a running call to the time `lease` from now.
     pub async fn renew(self, id: &str, lease: Duration) -> Stored<()> {
-        let id = id.to_owned();
-        self.0
-            .write(Durability::ProcessKill, move |connection| {
-                connection.execute(
-                "UPDATE idempotency_keys SET leased_until = now_ms() + $1 WHERE id = $2 AND leased_until IS NOT NULL",
-                values![millis(lease), &id],
-            )?;
-                Ok(())
-            })
-            .await
+        let renew =
+            "UPDATE idempotency_keys SET leased_until = now_ms() + $1 WHERE id = $2 AND leased_until IS NOT NULL";
+        self.0.execute(Durability::ProcessKill, renew, values![millis(lease), id]).await.map(drop)
     }
 
     /// Ends a call, and keeps its answer if there is one.
     pub async fn end(self, id: &str, answer: Option<Sealed>) -> Stored<()> {
-        let id = id.to_owned();
-        self.0
-            .write(Durability::PowerLoss, move |connection| {
-                let (data_key, bytes) = answer.map(|sealed| (sealed.key_id, sealed.bytes)).unzip();
-                connection.execute(
-                    "UPDATE idempotency_keys SET leased_until = NULL, data_key = $1, answer = $2
-                 WHERE id = $3 AND leased_until IS NOT NULL",
-                    values![data_key, bytes.as_deref(), &id],
-                )?;
-                Ok(())
-            })
-            .await
+        let (data_key, bytes) = answer.as_ref().map(|sealed| (&sealed.key_id, &sealed.bytes)).unzip();
+        let end = "UPDATE idempotency_keys SET leased_until = NULL, data_key = $1, answer = $2
+             WHERE id = $3 AND leased_until IS NOT NULL";
+        self.0.execute(Durability::PowerLoss, end, values![data_key, bytes, id]).await.map(drop)
     }
 
     /// Releases the key of a call that has done nothing, so that the next call with the key runs.
     /// Does nothing if it was released before, even if another call has taken it since. So it may be
     /// repeated when its answer was lost.
     pub async fn release(self, id: &str, taken: TakenKey) -> Stored<()> {
-        let id = id.to_owned();
-        self.0
-            .write(Durability::ProcessKill, move |connection| {
-                connection.execute(
-                    "DELETE FROM idempotency_keys WHERE id = $1 AND expires_at = $2 AND leased_until IS NOT NULL",
-                    values![&id, taken.expires_at],
-                )?;
-                Ok(())
-            })
-            .await
+        let release = "DELETE FROM idempotency_keys WHERE id = $1 AND expires_at = $2 AND leased_until IS NOT NULL";
+        self.0.execute(Durability::ProcessKill, release, values![id, taken.expires_at]).await.map(drop)
     }
 
     /// Deletes expired keys, and returns their number.
     pub async fn sweep(self) -> Stored<u64> {
-        self.0
-            .write(Durability::ProcessKill, |connection| {
-                connection.execute(
-                    "DELETE FROM idempotency_keys WHERE expires_at <= now_ms()
-                     AND (leased_until IS NULL OR leased_until <= now_ms() - $1)",
-                    values![millis(KEEP_LOST)],
-                )
-            })
-            .await
+        let sweep = "DELETE FROM idempotency_keys WHERE expires_at <= now_ms()
+             AND (leased_until IS NULL OR leased_until <= now_ms() - $1)";
+        self.0.execute(Durability::ProcessKill, sweep, values![millis(KEEP_LOST)]).await
     }
 }
 
@@ -139,11 +112,6 @@ fn state(connection: &mut dyn Connection, health: &Health, call: &IdempotentCall
     })
 }
 
-impl FromRow for Found {
-    fn from_row(row: &mut Row) -> Stored<Self> {
-        let (fingerprint, leased_until, has_ended) = (row.read()?, row.read()?, row.read()?);
-        let (key_id, bytes) = (row.read::<Option<String>>()?, row.read::<Option<Vec<u8>>>()?);
-        let sealed = key_id.zip(bytes).map(|(key_id, bytes)| Sealed { key_id, bytes });
-        Ok(Self { fingerprint, leased_until, has_ended, sealed })
-    }
+record! {
+    row => Found: fingerprint, leased_until, has_ended, sealed = read_sealed(row)?
 }

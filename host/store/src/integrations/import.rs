@@ -3,7 +3,8 @@
 use database::connection::{Connection, Durability};
 use database::value::values;
 
-use super::queries::{note, upsert_integration};
+use super::queries::note;
+use super::upsert::{connection_lock, upsert_integration};
 use super::{Connected, Holder};
 use crate::audit::{Acting, AuditAction};
 use crate::handles::Integrations;
@@ -42,13 +43,18 @@ pub enum Imported {
 
 impl Integrations<'_> {
     /// Imports accounts, in one transaction. What became of each is in the order of the accounts.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer. Nothing is imported then.
     pub async fn import(self, imports: Vec<NewImport>, replaces: bool) -> Stored<Vec<Imported>> {
         let by = Acting::current();
         self.0
             .write(Durability::PowerLoss, move |connection| {
+                // Without the locks, another transaction could connect an account after it was looked for,
+                // and the import would replace it. In one order, so that two imports never wait for each
+                // other.
+                let mut names: Vec<_> =
+                    imports.iter().map(|import| connection_lock(&import.holder, &import.user_identifier)).collect();
+                names.sort_unstable();
+                names.dedup();
+                names.iter().try_for_each(|name| connection.lock(name))?;
                 imports.iter().map(|import| import_one(connection, &by, import, replaces)).collect()
             })
             .await
@@ -80,10 +86,13 @@ fn import_one(connection: &mut dyn Connection, by: &Acting, import: &NewImport, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::AuthType;
     use crate::testing::{Site, details, holder, on_every_database};
+    use crate::{AuthType, Overwrites};
 
-    on_every_database!(what_was_imported_is_recognised_and_replaced_on_request,);
+    on_every_database!(
+        what_was_imported_is_recognised_and_replaced_on_request,
+        an_account_that_is_connected_at_the_same_time_is_not_replaced,
+    );
 
     fn import(name: &str, hash: &str) -> NewImport {
         let connected = Connected {
@@ -92,8 +101,32 @@ mod tests {
             labels: None,
             oauth_client: None,
             grant_type: None,
+            overwrites: Overwrites::Any,
         };
         NewImport { holder: holder(), user_identifier: name.into(), connected, hash: hash.into() }
+    }
+
+    async fn an_account_that_is_connected_at_the_same_time_is_not_replaced(site: Site) {
+        // Another gateway connects accounts while imports with the same names run. One of the two is
+        // the first, and an import that comes second changes nothing.
+        let other = site.open_again().await;
+        for number in 0..20 {
+            let names = [format!("a{number}"), format!("b{number}")];
+            let forth = || vec![import(&names[0], "1"), import(&names[1], "1")];
+            let back = || forth().into_iter().rev().map(|import| NewImport { hash: "2".into(), ..import }).collect();
+            let (first, second) = tokio::join!(
+                site.store.integrations().import(forth(), false),
+                other.integrations().import(back(), false)
+            );
+            let (first, mut second) = (first.unwrap(), second.unwrap());
+            second.reverse();
+            for (one, other) in first.iter().zip(&second) {
+                let outcomes = [one, other];
+                let created = outcomes.iter().filter(|outcome| matches!(outcome, Imported::Created(_))).count();
+                let differs = outcomes.iter().filter(|outcome| matches!(outcome, Imported::Differs)).count();
+                assert_eq!((created, differs), (1, 1), "{outcomes:?}");
+            }
+        }
     }
 
     async fn what_was_imported_is_recognised_and_replaced_on_request(site: Site) {

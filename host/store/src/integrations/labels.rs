@@ -13,6 +13,10 @@ impl Integrations<'_> {
     /// Sets the labels of an integration. Returns `None` and changes nothing if there is no such
     /// integration.
     pub async fn label(self, holder: &Holder, user_identifier: &str, labels: &Labels) -> Stored<Option<Integration>> {
+        // No account has such a name, and PostgreSQL cannot look for it.
+        if user_identifier.contains('\0') {
+            return Ok(None);
+        }
         let (holder, user_identifier, by) = (holder.clone(), user_identifier.to_owned(), Acting::current());
         let (labels, quota) = (text_of_labels(labels), self.0.quota);
         self.0

@@ -23,37 +23,25 @@ impl Integrations<'_> {
     /// Returns the ids of active integrations whose tokens are due for a refresh at `now` and that
     /// have no lease. The most urgent one comes first.
     pub async fn due_for_refresh(self, now: SystemTime, limit: u32) -> Stored<Vec<String>> {
-        self.0
-            .read(move |connection| {
-                // SQLite prepares a statement again each time its limit is bound.
-                connection.all(
-                    &format!(
-                        "SELECT id FROM integrations
-                     WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at <= $1
-                         AND (leased_until IS NULL OR leased_until <= now_ms())
-                     ORDER BY next_refresh_at LIMIT {limit}"
-                    ),
-                    values![now],
-                )
-            })
-            .await
+        // SQLite prepares a statement again each time its limit is bound.
+        let due = format!(
+            "SELECT id FROM integrations
+             WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at <= $1
+                 AND (leased_until IS NULL OR leased_until <= now_ms())
+             ORDER BY next_refresh_at LIMIT {limit}"
+        );
+        self.0.read_all(due, values![now]).await
     }
 
     /// Returns the ids of active integrations whose tokens have expired at `now` and that no
     /// refresh can help. The oldest one comes first.
     pub async fn ended_without_refresh(self, now: SystemTime, limit: u32) -> Stored<Vec<String>> {
-        self.0
-            .read(move |connection| {
-                connection.all(
-                    &format!(
-                        "SELECT id FROM integrations
-                     WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at IS NULL AND expires_at <= $1
-                     ORDER BY expires_at LIMIT {limit}"
-                    ),
-                    values![now],
-                )
-            })
-            .await
+        let ended = format!(
+            "SELECT id FROM integrations
+             WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at IS NULL AND expires_at <= $1
+             ORDER BY expires_at LIMIT {limit}"
+        );
+        self.0.read_all(ended, values![now]).await
     }
 
     /// Takes the lease of an integration for the time `life`, by the clock of the database, and
@@ -98,17 +86,9 @@ impl Integrations<'_> {
     /// Extends a lease to the time `life` from now. Does nothing if it was released, or if another
     /// worker has taken the lease since.
     pub async fn renew_refresh(self, id: &str, fence: i64, life: Duration) -> Stored<()> {
-        let id = id.to_owned();
-        self.0
-            .write(Durability::ProcessKill, move |connection| {
-                connection.execute(
-                    "UPDATE integrations SET leased_until = now_ms() + $1
-                 WHERE id = $2 AND fence = $3 AND leased_until IS NOT NULL",
-                    values![millis(life), &id, fence],
-                )?;
-                Ok(())
-            })
-            .await
+        let renew = "UPDATE integrations SET leased_until = now_ms() + $1
+             WHERE id = $2 AND fence = $3 AND leased_until IS NOT NULL";
+        self.0.execute(Durability::ProcessKill, renew, values![millis(life), id, fence]).await.map(drop)
     }
 
     /// Releases a lease. Does nothing if another worker has taken the lease since.
@@ -116,16 +96,8 @@ impl Integrations<'_> {
     /// # Errors
     /// Fails if the database does not answer. The lease then expires.
     pub async fn release_refresh(self, id: &str, fence: i64) -> Stored<()> {
-        let id = id.to_owned();
-        self.0
-            .write(Durability::ProcessKill, move |connection| {
-                connection.execute(
-                    "UPDATE integrations SET leased_until = NULL WHERE id = $1 AND fence = $2",
-                    values![&id, fence],
-                )?;
-                Ok(())
-            })
-            .await
+        let release = "UPDATE integrations SET leased_until = NULL WHERE id = $1 AND fence = $2";
+        self.0.execute(Durability::ProcessKill, release, values![id, fence]).await.map(drop)
     }
 }
 

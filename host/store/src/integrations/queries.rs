@@ -3,17 +3,17 @@
 use std::time::SystemTime;
 
 use database::connection::{Connection, Durability};
-use database::id::random_id;
-use database::value::{FromValue, Row, Value, values};
+use database::value::{FromValue, Row, Value, values, without_zero_bytes};
 
 use super::address::{read_address, text_of_address};
-use super::labels::{read_labels, text_of_label, text_of_labels};
-use super::{Account, AuthType, Connected, Details, GrantType, Holder, Integration, IntegrationFilter};
+use super::labels::{read_labels, text_of_label};
+use super::upsert::upsert_integration;
+use super::{Account, AuthType, Connected, Details, Holder, Integration, IntegrationFilter, Overwrites};
 use crate::audit::{self, Acting, AuditAction};
 use crate::handles::Integrations;
 use crate::pending_grants::insert_grant;
 use crate::records::record;
-use crate::{NewDelivery, PendingGrant, Sealed, Stored, caps, storage, webhooks};
+use crate::{NewDelivery, PendingGrant, Sealed, Stored, storage, webhooks};
 
 /// The columns of an [`Integration`], in the order in which they are read.
 pub(super) const COLUMNS: &str =
@@ -40,7 +40,7 @@ impl Integrations<'_> {
     ///
     /// # Errors
     /// Fails with [`StoreError::TooManyIntegrations`](crate::StoreError::TooManyIntegrations) if
-    /// the holder has too many, or if the database does not answer.
+    /// the holder has too many.
     pub async fn connect(
         self,
         holder: &Holder,
@@ -50,14 +50,24 @@ impl Integrations<'_> {
         deliveries: Vec<NewDelivery>,
         replaced: Option<PendingGrant>,
     ) -> Stored<Integration> {
-        let connected = Connected { auth_type, details, labels: None, oauth_client: None, grant_type: None };
+        let connected = Connected {
+            auth_type,
+            details,
+            labels: None,
+            oauth_client: None,
+            grant_type: None,
+            overwrites: Overwrites::Any,
+        };
         self.connect_labelled(holder, user_identifier, connected, deliveries, replaced).await
     }
 
-    /// As `store.integrations().connect`, with labels.
+    /// As `store.integrations().connect`, with labels, and perhaps only in the place of one
+    /// integration.
     ///
     /// # Errors
-    /// As `store.integrations().connect`.
+    /// As `store.integrations().connect`, and with
+    /// [`StoreError::IntegrationChanged`](crate::StoreError::IntegrationChanged) if another integration
+    /// is there.
     pub async fn connect_labelled(
         self,
         holder: &Holder,
@@ -85,52 +95,53 @@ impl Integrations<'_> {
 
     /// Returns the integration with an id, if there is one.
     pub async fn by_id(self, id: &str) -> Stored<Option<Integration>> {
-        let id = id.to_owned();
-        self.0.read(move |connection| connection.optional(&select("WHERE id = $1"), values![&id])).await
+        self.0.read_optional(select("WHERE id = $1"), values![id]).await
     }
 
     /// Returns all integrations of a holder, the oldest first. A holder may have so many that only
     /// tests read them all.
     #[cfg(test)]
     pub(crate) async fn of(self, holder: &Holder) -> Stored<Vec<Integration>> {
-        let holder = holder.clone();
-        self.0
-            .read(move |connection| {
-                connection.all(
-                    &select("WHERE tenant = $1 AND subject = $2 AND connector = $3 ORDER BY created_at, id"),
-                    values![&holder.tenant, &holder.subject, &holder.connector],
-                )
-            })
-            .await
+        let of = select("WHERE tenant = $1 AND subject = $2 AND connector = $3 ORDER BY created_at, id");
+        self.0.read_all(of, values![&holder.tenant, &holder.subject, &holder.connector]).await
     }
 
     /// Returns a page of a user's integrations with any connector, in the order of connectors and
     /// user identifiers.
     pub async fn of_subject(self, tenant: &str, subject: &str, filter: IntegrationFilter) -> Stored<Vec<Integration>> {
-        let (tenant, subject) = (tenant.to_owned(), subject.to_owned());
-        self.0
-            .read(move |connection| {
-                let (connector, user_identifier) = filter.after.unwrap_or_default();
-                let mut condition =
-                    "WHERE tenant = $1 AND subject = $2 AND (connector, user_identifier) > ($3, $4)".to_owned();
-                let mut values = values![&tenant, &subject, &connector, &user_identifier, filter.limit].to_vec();
-                if let Some(connector) = &filter.connector {
-                    values.push(connector.into());
-                    condition += &format!(" AND connector = ${}", values.len());
-                }
-                if let Some(status) = filter.status {
-                    values.push(status.name().into());
-                    condition += &format!(" AND {STATUS_NOW} = ${}", values.len());
-                }
-                for (name, value) in &filter.labels {
-                    // The members of the column are written in one way, so each of them is a part of it.
-                    // `replace` distinguishes upper and lower case on both databases, other than `LIKE`.
-                    values.push(text_of_label(name, value).into());
-                    condition += &format!(" AND replace(labels, ${}, '') <> labels", values.len());
-                }
-                connection.all(&select(&format!("{condition} ORDER BY connector, user_identifier LIMIT $5")), &values)
-            })
-            .await
+        let (after_connector, after_user) = filter.after.unwrap_or_default();
+        let mut condition = "WHERE tenant = $1 AND subject = $2 AND (connector, user_identifier) > ($3, $4)".to_owned();
+        let mut values = values![tenant, subject, after_connector, after_user, filter.limit].to_vec();
+        if let Some(connector) = filter.connector {
+            values.push(connector.into());
+            condition += &format!(" AND connector = ${}", values.len());
+        }
+        if let Some(among) = filter.among {
+            // PostgreSQL has no empty list.
+            if among.is_empty() {
+                return Ok(Vec::new());
+            }
+            let first = values.len() + 1;
+            values.extend(among.into_iter().map(Value::from));
+            let places: Vec<String> = (first..=values.len()).map(|number| format!("${number}")).collect();
+            condition += &format!(" AND connector IN ({})", places.join(", "));
+        }
+        if let Some(user_identifier) = filter.user_identifier {
+            values.push(user_identifier.into());
+            condition += &format!(" AND user_identifier = ${}", values.len());
+        }
+        if let Some(status) = filter.status {
+            values.push(status.name().into());
+            condition += &format!(" AND {STATUS_NOW} = ${}", values.len());
+        }
+        for (name, value) in &filter.labels {
+            // The members of the column are written in one way, so each of them is a part of it.
+            // `replace` distinguishes upper and lower case on both databases, other than `LIKE`.
+            values.push(text_of_label(name, value).into());
+            condition += &format!(" AND replace(labels, ${}, '') <> labels", values.len());
+        }
+        let page = select(&format!("{condition} ORDER BY connector, user_identifier LIMIT $5"));
+        self.0.read_all(page, &values).await
     }
 
     /// Selects an integration for calls that name no integration, instead of the previously
@@ -221,55 +232,6 @@ impl Integrations<'_> {
     }
 }
 
-/// Stores an integration. See `store.integrations().connect`.
-pub(crate) fn upsert_integration(
-    connection: &mut dyn Connection,
-    holder: &Holder,
-    user_identifier: &str,
-    connected: &Connected,
-    deliveries: &[NewDelivery],
-) -> Stored<Integration> {
-    let Connected { auth_type, details, labels, oauth_client, grant_type } = connected;
-    let labels = labels.as_ref().map(text_of_labels);
-    let id = random_id("int_")?;
-    prepare_to_connect(connection, holder, user_identifier, &details.account)?;
-    webhooks::insert_deliveries(connection, deliveries)?;
-    connection.one(
-        &format!(
-            "INSERT INTO integrations (status, reason, account_id, account_email, account_name, scopes, expires_at,
-                 last_refreshed_at, next_refresh_at, data_key, secret, address, refresh_failing_since, id, tenant,
-                 subject, connector, user_identifier, auth_type, labels, oauth_client, grant_type, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-                 coalesce($20, '{{}}'), $21, $22, now_ms(), now_ms())
-             ON CONFLICT (tenant, subject, connector, user_identifier) DO UPDATE SET
-                 status = excluded.status, reason = excluded.reason, account_id = excluded.account_id,
-                 account_email = excluded.account_email, account_name = excluded.account_name,
-                 scopes = excluded.scopes, expires_at = excluded.expires_at,
-                 last_refreshed_at = excluded.last_refreshed_at, next_refresh_at = excluded.next_refresh_at,
-                 data_key = excluded.data_key, secret = excluded.secret, auth_type = excluded.auth_type,
-                 address = excluded.address, labels = coalesce($20, integrations.labels),
-                 refresh_failing_since = excluded.refresh_failing_since,
-                 oauth_client = excluded.oauth_client, grant_type = excluded.grant_type, imported = NULL,
-                 version = integrations.version + 1, updated_at = excluded.updated_at
-             RETURNING {COLUMNS}"
-        ),
-        &with_details(
-            details,
-            values![
-                &id,
-                &holder.tenant,
-                &holder.subject,
-                &holder.connector,
-                user_identifier,
-                auth_type.name(),
-                labels,
-                oauth_client,
-                grant_type.map(GrantType::name)
-            ],
-        ),
-    )
-}
-
 /// Adds the entry of a change of an integration to the audit.
 pub(crate) fn note(
     connection: &mut dyn Connection,
@@ -280,28 +242,6 @@ pub(crate) fn note(
     let Integration { id, holder: Holder { tenant, subject, connector }, user_identifier, .. } = integration;
     let of = if subject.is_empty() { String::new() } else { format!(" of {subject}") };
     audit::note(connection, by, action, id, tenant, &format!("{connector}: {user_identifier}{of}"))
-}
-
-/// Checks the limit of a new integration. Deletes the connector's stored values of an existing one
-/// if the account is another one, so that one account never sees the values of another.
-fn prepare_to_connect(
-    connection: &mut dyn Connection,
-    holder: &Holder,
-    user_identifier: &str,
-    account: &Account,
-) -> Stored<()> {
-    let Holder { tenant, subject, connector } = holder;
-    // Without the lock, two calls that connect different accounts at the same time would both find
-    // the previous account.
-    connection.lock(&format!("connection\0{tenant}\0{subject}\0{connector}\0{user_identifier}"))?;
-    let Some(previous) = find_integration(connection, holder, user_identifier)? else {
-        return caps::check_integrations(connection, holder);
-    };
-    let is_other = account.id.is_some() && account.id != previous.details.account.id;
-    if is_other || account.address != previous.details.account.address {
-        storage::clear_values(connection, connector, &previous.id)?;
-    }
-    Ok(())
 }
 
 /// Stores the deliveries of webhooks about a change, if the change was written.
@@ -321,6 +261,10 @@ pub(super) fn find_integration(
     holder: &Holder,
     user_identifier: &str,
 ) -> Stored<Option<Integration>> {
+    // No account has such a name, and PostgreSQL cannot look for it.
+    if user_identifier.contains('\0') {
+        return Ok(None);
+    }
     connection.optional(
         &select("WHERE tenant = $1 AND subject = $2 AND connector = $3 AND user_identifier = $4"),
         values![&holder.tenant, &holder.subject, &holder.connector, user_identifier],
@@ -360,14 +304,16 @@ pub(crate) fn select(condition: &str) -> String {
 }
 
 /// The parameters of [`SET_DETAILS`], followed by others.
-fn with_details(details: &Details, others: &[Value]) -> Vec<Value> {
+pub(super) fn with_details(details: &Details, others: &[Value]) -> Vec<Value> {
     let secret = details.secret.as_ref();
+    // Services and modules write these texts. A refresh must end, whatever they say.
+    let text = |text: &Option<String>| Value::from(text.as_deref().map(without_zero_bytes));
     let mut values = vec![
         details.status.name().into(),
-        (&details.reason).into(),
-        (&details.account.id).into(),
-        (&details.account.email).into(),
-        (&details.account.name).into(),
+        text(&details.reason),
+        text(&details.account.id),
+        text(&details.account.email),
+        text(&details.account.name),
         serde_json::Value::from(details.scopes.clone()).to_string().into(),
         details.expires_at.into(),
         details.last_refreshed_at.into(),

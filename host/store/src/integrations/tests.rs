@@ -7,12 +7,14 @@ use database::value::values;
 
 use super::*;
 use crate::testing::{Site, connect, data_key, details, holder, on_every_database, sealed};
-use crate::{StorageScope, Store};
+use crate::{StorageScope, Store, StoreError};
 
 on_every_database!(
     an_integration_comes_back_as_it_was_connected,
     connecting_again_overwrites_the_integration_and_keeps_its_id_and_selection,
     another_account_under_the_same_user_identifier_does_not_see_the_stored_values,
+    accounts_without_an_id_are_told_apart_by_their_email_addresses,
+    an_account_is_stored_only_in_the_place_of_what_was_read,
     a_user_may_have_a_thousand_integrations_and_connect_them_again,
     an_application_may_have_a_hundred_thousand_integrations,
     a_holder_sees_only_its_own_integrations,
@@ -73,6 +75,46 @@ async fn another_account_under_the_same_user_identifier_does_not_see_the_stored_
         assert_eq!(kept.is_some(), is_kept, "{account:?}");
     }
     assert!(store.storage().get(&vault, &scope(&other), "key").await.unwrap().is_some());
+}
+
+async fn accounts_without_an_id_are_told_apart_by_their_email_addresses(site: Site) {
+    let store = &site.store;
+    let vault = site.vault().await;
+    let reconnect = async |email: Option<&str>| {
+        let account = Account { email: email.map(str::to_owned), ..Account::default() };
+        let details = Details { account, ..details() };
+        store.integrations().connect(&holder(), "work", AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
+    };
+    let id = reconnect(Some("ann@example.com")).await;
+    let scope = StorageScope { connector: "calendar".into(), partition: id };
+    for (email, is_kept) in [(Some("ann@example.com"), true), (Some("bob@example.com"), false), (None, true)] {
+        store.storage().set(&vault, &scope, "key", vec![1], None).await.unwrap();
+        reconnect(email).await;
+        let kept = store.storage().get(&vault, &scope, "key").await.unwrap();
+        assert_eq!(kept.is_some(), is_kept, "{email:?}");
+    }
+}
+
+async fn an_account_is_stored_only_in_the_place_of_what_was_read(site: Site) {
+    let store = &site.store;
+    let connect_over = async |read: Option<&Integration>| {
+        let connected = Connected {
+            auth_type: AuthType::OAuth2,
+            details: details(),
+            labels: None,
+            oauth_client: None,
+            grant_type: None,
+            overwrites: Overwrites::read(read),
+        };
+        store.integrations().connect_labelled(&holder(), "work", connected, Vec::new(), None).await
+    };
+    let first = connect_over(None).await.unwrap();
+    assert!(matches!(connect_over(None).await, Err(StoreError::IntegrationChanged)));
+    let second = connect_over(Some(&first)).await.unwrap();
+    assert!(matches!(connect_over(Some(&first)).await, Err(StoreError::IntegrationChanged)), "it has a newer version");
+    assert!(store.integrations().delete(&second.id, second.version, Vec::new()).await.unwrap());
+    assert!(matches!(connect_over(Some(&second)).await, Err(StoreError::IntegrationChanged)));
+    assert!(store.integrations().of(&holder()).await.unwrap().is_empty());
 }
 
 /// Stores this many integrations of a user, or of the tenant itself if `subject` is empty.
@@ -172,6 +214,16 @@ async fn a_list_comes_in_pages_and_can_be_filtered(site: Site) {
     assert_eq!(listed(next).await, [late.clone(), bob.clone()]);
     assert_eq!(
         listed(IntegrationFilter { connector: Some("mail".into()), ..page(9) }).await,
+        std::slice::from_ref(&bob)
+    );
+    let among = |connectors: &[&str]| Some(connectors.iter().copied().map(str::to_owned).collect());
+    assert_eq!(
+        listed(IntegrationFilter { among: among(&["mail", "chat"]), ..page(1) }).await,
+        std::slice::from_ref(&bob)
+    );
+    assert!(listed(IntegrationFilter { among: among(&[]), ..page(9) }).await.is_empty());
+    assert_eq!(
+        listed(IntegrationFilter { user_identifier: Some("bob".into()), ..page(1) }).await,
         std::slice::from_ref(&bob)
     );
     assert_eq!(listed(IntegrationFilter { status: Some(Status::Expired), ..page(9) }).await, [eve, late]);

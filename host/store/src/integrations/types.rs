@@ -1,6 +1,6 @@
 //! An integration: a user's account at a provider, as it is stored.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
 
 use super::grant_type::GrantType;
@@ -165,6 +165,10 @@ pub enum Choice {
 pub struct IntegrationFilter {
     /// Only integrations with this connector.
     pub connector: Option<String>,
+    /// Only integrations with one of these connectors. `None` for all connectors.
+    pub among: Option<BTreeSet<String>>,
+    /// Only integrations with this name.
+    pub user_identifier: Option<String>,
     /// Only integrations in this status now.
     pub status: Option<Status>,
     /// Only integrations that have all these labels.
@@ -190,6 +194,36 @@ pub struct Connected {
     /// The credentials from which the gateway gets access tokens. `None` if the user authorized, or
     /// if there are no tokens.
     pub grant_type: Option<GrantType>,
+    /// The integration that may be overwritten.
+    pub overwrites: Overwrites,
+}
+
+/// The integration in whose place an account may be stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Overwrites {
+    /// The one that is there, if there is one.
+    Any,
+    /// There must be none.
+    Nothing,
+    /// Only this one, as it was read.
+    Read {
+        /// The id.
+        id: String,
+        /// The version.
+        version: i64,
+    },
+}
+
+impl Overwrites {
+    /// Only what was read.
+    pub fn read(found: Option<&Integration>) -> Self {
+        found.map_or(Self::Nothing, |found| Self::Read { id: found.id.clone(), version: found.version })
+    }
+
+    /// Returns `true` if what is there may be overwritten.
+    pub(super) fn include(&self, found: Option<&Integration>) -> bool {
+        *self == Self::Any || *self == Self::read(found)
+    }
 }
 
 /// Selects a page of the integrations of all tenants.

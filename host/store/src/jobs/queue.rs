@@ -34,18 +34,14 @@ impl Jobs<'_> {
             }
         };
         let (waits, oldest_of_others) = (of_others(1), of_others(2));
-        let skipped = connectors.clone();
+        let skipped: Vec<Value> = connectors.iter().map(Value::from).collect();
+        let waiting = format!(
+            "SELECT tenant FROM job_turns WHERE EXISTS
+                 (SELECT 1 FROM jobs WHERE jobs.tenant = job_turns.tenant AND status = 'pending' AND due_at <= now_ms() {waits})
+             ORDER BY turn, tenant"
+        );
         // An idle gateway polls often, and must not hold the write lock.
-        let waiting: Vec<String> = self.0.read(move |connection| {
-                let skipped: Vec<Value> = skipped.into_iter().map(Value::from).collect();
-                let sql = format!(
-                    "SELECT tenant FROM job_turns WHERE EXISTS
-                         (SELECT 1 FROM jobs WHERE jobs.tenant = job_turns.tenant AND status = 'pending' AND due_at <= now_ms() {waits})
-                     ORDER BY turn, tenant"
-                );
-                connection.all(&sql, &skipped)
-            })
-            .await?;
+        let waiting: Vec<String> = self.0.read_all(waiting, &skipped).await?;
         let tenants: Vec<String> = waiting.into_iter().filter(|tenant| !full.contains(tenant)).collect();
         if tenants.is_empty() {
             return Ok(None);
@@ -125,16 +121,10 @@ impl Jobs<'_> {
     /// passed. This attempt does not count. Returns `false` and writes nothing if the job was taken
     /// or ended in the meantime.
     pub async fn put_back(self, id: &str, fence: i64, delay: Duration) -> Stored<bool> {
-        let id = id.to_owned();
-        self.0.write(Durability::PowerLoss, move |connection| {
-            let written = connection.execute(
-                "UPDATE jobs SET status = 'pending', due_at = now_ms() + $1, attempts = attempts - 1, leased_until = NULL
-                 WHERE id = $2 AND fence = $3 AND status = 'running'",
-                values![millis(delay), &id, fence],
-            )?;
-            Ok(written > 0)
-        })
-        .await
+        let put_back = "UPDATE jobs
+             SET status = 'pending', due_at = now_ms() + $1, attempts = attempts - 1, leased_until = NULL
+             WHERE id = $2 AND fence = $3 AND status = 'running'";
+        Ok(self.0.execute(Durability::PowerLoss, put_back, values![millis(delay), id, fence]).await? > 0)
     }
 
     /// Takes jobs from gateways that died. Those that only read go back into the queue. Returns
@@ -145,13 +135,8 @@ impl Jobs<'_> {
         // A lease that would last longer than `life` is the trace of a clock that was set back.
         const ENDED: &str = "status = 'running' AND (leased_until <= now_ms() OR leased_until > now_ms() + $1)";
         // Gateways look often, and must not hold the write lock for nothing.
-        let has_ended: bool = self
-            .0
-            .read(move |connection| {
-                connection.one(&format!("SELECT EXISTS (SELECT 1 FROM jobs WHERE {ENDED})"), values![millis(life)])
-            })
-            .await?;
-        if !has_ended {
+        let has_ended = format!("SELECT EXISTS (SELECT 1 FROM jobs WHERE {ENDED})");
+        if !self.0.read_one::<bool>(has_ended, values![millis(life)]).await? {
             return Ok((0, Vec::new()));
         }
         let health = Arc::clone(self.0.database.health());
@@ -189,6 +174,6 @@ impl Jobs<'_> {
 
     /// Returns the number of pending jobs of all tenants.
     pub async fn count_pending(self) -> Stored<u64> {
-        self.0.read(|connection| connection.one("SELECT count(*) FROM jobs WHERE status = 'pending'", &[])).await
+        self.0.read_one("SELECT count(*) FROM jobs WHERE status = 'pending'", &[]).await
     }
 }

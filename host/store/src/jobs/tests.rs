@@ -94,6 +94,8 @@ async fn a_job_comes_back_as_it_was_added(site: Site) {
     assert_eq!((job.status, job.finished_at), (JobStatus::Succeeded, Some(end.finished_at)));
     assert!(job.expires_at.is_some());
     assert_eq!(store.jobs().value(&id, JobValue::Result).await.unwrap().unwrap().bytes, [7]);
+    assert_eq!(store.jobs().value_bytes(&id, JobValue::Result).await.unwrap(), 1);
+    assert_eq!(store.jobs().value_bytes(&id, JobValue::Unmatched).await.unwrap(), 0);
     assert!(!store.jobs().end(&id, taken.fence + 1, ended(store, false, LONG).await).await.unwrap(), "a job ends once");
 }
 
@@ -324,7 +326,7 @@ async fn the_end_of_a_job_stores_its_webhooks_and_forgets_the_input(site: Site) 
     let id = add(store, new("acme")).await;
     let job = take(store, LONG).await;
     let delivery = NewDelivery {
-        webhook_id: NewDelivery::id_of_job(&id, "https://app.example/hook"),
+        webhook_id: NewDelivery::id_of(&id, "https://app.example/hook"),
         tenant: "acme".into(),
         source: WebhookSource::Job(id.clone()),
         receiver: "https://app.example".into(),

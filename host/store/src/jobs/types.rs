@@ -104,22 +104,15 @@ pub struct NewJob {
 
 /// A job.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "see `NewJob`")]
 pub struct Job {
-    /// The primary key.
     pub id: String,
-    /// The tenant.
     pub tenant: String,
-    /// The user. Empty if the job belongs to the tenant itself.
     pub subject: String,
-    /// Identifier of the connector.
     pub connector: String,
-    /// Path of the operation.
     pub operation: String,
-    /// The integration that the job runs on. `None` if the connector needs none.
     pub user_identifier: Option<String>,
-    /// `true` if the job must not run a second time after it was cut off.
     pub changes_data: bool,
-    /// The API key that added the job. `None` if it was another token.
     pub key_id: Option<KeyId>,
     /// The state.
     pub status: JobStatus,

@@ -17,15 +17,11 @@ impl Keys<'_> {
     /// Stores a key that a command has created.
     ///
     /// # Errors
-    /// Fails with [`StoreError::Duplicate`] if the key is already stored, or if the database does
-    /// not answer.
+    /// Fails with [`StoreError::Duplicate`] if the key is already stored.
     pub async fn create(self, key: NewApiKey) -> Stored<()> {
         let by = Acting::current();
-        let created = self
-            .0
-            .write(Durability::PowerLoss, move |connection| insert_key(connection, &by, &key, KeyOrigin::Command))
-            .await?;
-        if created { Ok(()) } else { Err(StoreError::Duplicate) }
+        let create = move |connection: &mut dyn Connection| insert_key(connection, &by, &key, KeyOrigin::Command);
+        if self.0.write(Durability::PowerLoss, create).await? { Ok(()) } else { Err(StoreError::Duplicate) }
     }
 
     /// Stores a key if no key was ever stored. Returns `false` if there is one, even a revoked one.
@@ -53,26 +49,22 @@ impl Keys<'_> {
 
     /// Returns a page of keys, the newest first, including revoked ones.
     pub async fn page(self, filter: KeyFilter) -> Stored<Vec<ApiKey>> {
-        self.0
-            .read(move |connection| {
-                let mut conditions = Conditions::with_limit(filter.limit);
-                conditions.equal("name", filter.name);
-                conditions.with("substr(prefix, 1, length(CAST(? AS TEXT))) = ?", filter.prefix);
-                conditions.equal("tenant", filter.tenant);
-                conditions.equal("coalesce(subject, '')", filter.subject);
-                conditions.add(filter.status.map_or("", KeyStatus::condition));
-                conditions.compare("expires_at <", filter.expires_before);
-                conditions.after("created_at, id", filter.before);
-                let (clause, values) = conditions.finish();
-                connection.all(&select(&format!("{clause} ORDER BY created_at DESC, id DESC LIMIT $1")), &values)
-            })
-            .await
+        let mut conditions = Conditions::with_limit(filter.limit);
+        conditions.equal("name", filter.name);
+        conditions.with("substr(prefix, 1, length(CAST(? AS TEXT))) = ?", filter.prefix);
+        conditions.equal("tenant", filter.tenant);
+        conditions.equal("coalesce(subject, '')", filter.subject);
+        conditions.add(filter.status.map_or("", KeyStatus::condition));
+        conditions.compare("expires_at <", filter.expires_before);
+        conditions.after("created_at, id", filter.before);
+        let (clause, values) = conditions.finish();
+        let page = select(&format!("{clause} ORDER BY created_at DESC, id DESC LIMIT $1"));
+        self.0.read_all(page, &values).await
     }
 
     /// Returns the key with an id, if there is one. It may be revoked.
     pub async fn get(self, id: &KeyId) -> Stored<Option<ApiKey>> {
-        let id = id.clone();
-        self.0.read(move |connection| connection.optional(&select("WHERE id = $1"), values![&id])).await
+        self.0.read_optional(select("WHERE id = $1"), values![id]).await
     }
 
     /// Returns all keys, and the revision at which they were read.
@@ -119,11 +111,8 @@ impl Keys<'_> {
         ids.sort_by(|left, right| left.0.cmp(&right.0));
         self.0
             .write(Durability::ProcessKill, move |connection| {
-                ids.iter().try_for_each(|id| {
-                    connection
-                        .execute("UPDATE api_keys SET last_used_at = now_ms() WHERE id = $1", values![id])
-                        .map(drop)
-                })
+                let note = "UPDATE api_keys SET last_used_at = now_ms() WHERE id = $1";
+                ids.iter().try_for_each(|id| connection.run(note, values![id]))
             })
             .await
     }
@@ -139,28 +128,16 @@ fn list_keys(connection: &mut dyn Connection) -> Stored<Vec<ApiKey>> {
 
 /// Returns `false` if the key was already stored.
 fn insert_key(connection: &mut dyn Connection, by: &Acting, key: &NewApiKey, origin: KeyOrigin) -> Stored<bool> {
+    let NewApiKey { id, name, tenant, subject, scopes, hash, prefix, allow, effects, confirm, expires_at } = key;
+    let actor = by.actor();
     let added = connection.execute(
         "INSERT INTO api_keys (id, name, tenant, subject, scopes, hash, prefix, origin, allowed, effects, confirm, expires_at,
              created_by, created_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now_ms()) ON CONFLICT (hash) DO NOTHING",
-        values![
-            &key.id,
-            &key.name,
-            &key.tenant,
-            &key.subject,
-            &key.scopes,
-            &key.hash,
-            &key.prefix,
-            origin,
-            &key.allow,
-            &key.effects,
-            key.confirm,
-            key.expires_at,
-            by.actor(),
-        ],
+        values![id, name, tenant, subject, scopes, hash, prefix, origin, allow, effects, *confirm, *expires_at, actor],
     )?;
     if added > 0 {
-        audit::note(connection, by, AuditAction::KeyCreated, &key.id.0, &key.tenant, &key.name)?;
+        audit::note(connection, by, AuditAction::KeyCreated, &id.0, tenant, name)?;
     }
     Ok(added > 0)
 }
@@ -169,8 +146,14 @@ fn adopt(connection: &mut dyn Connection, by: &Acting, key: &NewApiKey) -> Store
     connection.lock(LOCK)?;
     let previous = by_hash(connection, &key.hash)?;
     if let Some(previous) = &previous {
-        let same_rights =
-            previous.scopes == key.scopes && previous.tenant == key.tenant && previous.subject == key.subject;
+        // A key that may call some operations only, or that expires, would not be the one that is
+        // promised.
+        let same_rights = previous.scopes == key.scopes
+            && previous.tenant == key.tenant
+            && previous.subject == key.subject
+            && previous.allow == key.allow
+            && previous.effects == key.effects
+            && previous.expires_at == key.expires_at;
         if !same_rights {
             return Ok(KeyAdoption::OtherRights(previous.id.clone()));
         }

@@ -105,6 +105,16 @@ async fn adopting_a_key_that_has_other_rights_leaves_them_unchanged(site: Site) 
     store.keys().create(NewApiKey { tenant: "acme".into(), ..key("a") }).await.unwrap();
     assert_eq!(store.keys().adopt(key("a")).await.unwrap(), KeyAdoption::OtherRights(KeyId("a".into())));
     assert_eq!(store.keys().all().await.unwrap()[0].tenant, "acme");
+    let narrower = [
+        NewApiKey { allow: Some(r#"["mail"]"#.into()), ..key("b") },
+        NewApiKey { effects: Some("read".into()), ..key("c") },
+        NewApiKey { expires_at: Some(UNIX_EPOCH), ..key("d") },
+    ];
+    for narrower in narrower {
+        let id = narrower.id.clone();
+        store.keys().create(narrower).await.unwrap();
+        assert_eq!(store.keys().adopt(key(&id.0)).await.unwrap(), KeyAdoption::OtherRights(id));
+    }
 }
 
 async fn a_page_of_keys_has_those_of_its_filter(site: Site) {

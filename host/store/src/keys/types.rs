@@ -115,30 +115,20 @@ pub struct KeyFilter {
     pub limit: u32,
 }
 
-/// A key to store. The fields are those of [`ApiKey`].
+/// A key to store.
 #[derive(Clone, Debug, Default)]
+#[expect(missing_docs, reason = "see `ApiKey`")]
 pub struct NewApiKey {
-    /// See [`ApiKey::id`].
     pub id: KeyId,
-    /// See [`ApiKey::name`].
     pub name: String,
-    /// See [`ApiKey::tenant`].
     pub tenant: String,
-    /// See [`ApiKey::subject`].
     pub subject: Option<String>,
-    /// See [`ApiKey::scopes`].
     pub scopes: String,
-    /// See [`ApiKey::hash`].
     pub hash: KeyHash,
-    /// See [`ApiKey::prefix`].
     pub prefix: String,
-    /// See [`ApiKey::allow`].
     pub allow: Option<String>,
-    /// See [`ApiKey::effects`].
     pub effects: Option<String>,
-    /// See [`ApiKey::confirm`].
     pub confirm: bool,
-    /// See [`ApiKey::expires_at`].
     pub expires_at: Option<SystemTime>,
 }
 
@@ -160,7 +150,8 @@ pub enum KeyAdoption {
     Accepted,
     /// A person revoked the key, so it stays revoked.
     Revoked,
-    /// The key exists with other scopes, or for another tenant or user. It is unchanged.
+    /// The key exists with other scopes, limits or another end, or for another tenant or user. It is
+    /// unchanged.
     OtherRights(KeyId),
 }
 

@@ -18,9 +18,6 @@ const LIVE: &str = "SELECT live_modules.connector, live_modules.generation, live
 impl Modules<'_> {
     /// Changes the module of a connector, together with the history and the grants. A change that
     /// is made gets the next generation.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer. Nothing has changed then.
     pub async fn change(self, change: ModuleChange) -> Stored<ModuleOutcome> {
         let (keeps_bytes, by) = (self.0.database.is_shared(), changes::actor(&change.entry));
         self.0.write(Durability::PowerLoss, move |connection| change_on(connection, &by, &change, keeps_bytes)).await
@@ -28,17 +25,12 @@ impl Modules<'_> {
 
     /// The present state of all connectors that ever changed, also of those that were removed.
     pub async fn live(self) -> Stored<Vec<LiveModule>> {
-        self.0.read(|connection| connection.all(&format!("{LIVE} ORDER BY live_modules.connector"), &[])).await
+        self.0.read_all(format!("{LIVE} ORDER BY live_modules.connector"), &[]).await
     }
 
     /// The present state of one connector. `None` if it never changed.
     pub async fn live_of(self, connector: &str) -> Stored<Option<LiveModule>> {
-        let connector = connector.to_owned();
-        self.0
-            .read(move |connection| {
-                connection.optional(&format!("{LIVE} WHERE live_modules.connector = $1"), values![&connector])
-            })
-            .await
+        self.0.read_optional(format!("{LIVE} WHERE live_modules.connector = $1"), values![connector]).await
     }
 
     /// Returns whether the connector ever had the module with this digest.
@@ -49,31 +41,19 @@ impl Modules<'_> {
 
     /// The bytes of a module. `None` if they are not stored. The caller checks the digest.
     pub async fn bytes(self, digest: &str) -> Stored<Option<Vec<u8>>> {
-        let digest = digest.to_owned();
-        self.0
-            .read(move |connection| {
-                connection.optional("SELECT bytes FROM modules WHERE digest = $1", values![&digest])
-            })
-            .await
+        self.0.read_optional("SELECT bytes FROM modules WHERE digest = $1", values![digest]).await
     }
 
     /// The modules of a connector whose bytes are stored. The one that was live last is first.
     pub async fn stored(self, connector: &str) -> Stored<Vec<StoredModule>> {
-        let connector = connector.to_owned();
-        self.0
-            .read(move |connection| {
-                connection.all(
-                    "SELECT digest, signature, live_at FROM module_versions WHERE connector = $1 AND \
-                 digest IN (SELECT digest FROM modules) ORDER BY generation DESC",
-                    values![&connector],
-                )
-            })
-            .await
+        let stored = "SELECT digest, signature, live_at FROM module_versions WHERE connector = $1 AND \
+             digest IN (SELECT digest FROM modules) ORDER BY generation DESC";
+        self.0.read_all(stored, values![connector]).await
     }
 
     /// Returns a number that grows when a module changes.
     pub async fn revision(self) -> Stored<i64> {
-        self.0.read(|connection| connection.one("SELECT number FROM revisions WHERE subject = 'modules'", &[])).await
+        self.0.read_one("SELECT number FROM revisions WHERE subject = 'modules'", &[]).await
     }
 }
 
@@ -105,18 +85,13 @@ fn change_on(
     if let Some(module) = module {
         add_version(connection, connector, module, generation, keeps_bytes)?;
     }
+    let replaces_shipped = module.as_ref().is_some_and(|module| module.replaces_shipped);
     connection.execute(
         "INSERT INTO live_modules (connector, generation, digest, replaces_shipped, changed_at, changed_by) \
          VALUES ($1, $2, $3, $4, now_ms(), $5) ON CONFLICT (connector) DO UPDATE SET generation = excluded.generation, \
          digest = excluded.digest, replaces_shipped = excluded.replaces_shipped, changed_at = excluded.changed_at, \
          changed_by = excluded.changed_by",
-        values![
-            connector,
-            generation,
-            digest.cloned(),
-            module.as_ref().is_some_and(|module| module.replaces_shipped),
-            &entry.actor
-        ],
+        values![connector, generation, digest, replaces_shipped, &entry.actor],
     )?;
     connection.execute(
         "DELETE FROM modules WHERE digest IN (SELECT digest FROM module_versions WHERE connector = $1) \
@@ -152,13 +127,12 @@ fn add_version(
             values![digest, &**bytes],
         )?;
     }
-    connection.execute(
+    connection.run(
         "INSERT INTO module_versions (connector, digest, version, signature, generation, live_at) \
          VALUES ($1, $2, $3, $4, $5, now_ms()) ON CONFLICT (connector, digest) DO UPDATE SET \
          signature = excluded.signature, generation = excluded.generation, live_at = excluded.live_at",
         values![connector, digest, version, signature, generation],
-    )?;
-    Ok(())
+    )
 }
 
 fn has_had(connection: &mut dyn Connection, connector: &str, digest: &str) -> Stored<bool> {

@@ -5,12 +5,13 @@ use std::time::Duration;
 use database::connection::{Connection, Durability};
 use database::id::random_id;
 use database::time::millis;
-use database::value::{FromRow, Row, values};
+use database::value::values;
 
 use super::{NewOauthClient, TenantOauthClient};
 use crate::audit::{self, Acting, AuditAction};
 use crate::handles::OauthClients;
 use crate::integrations::read_sealed;
+use crate::records::record;
 use crate::{StoreError, Stored};
 
 /// The columns of a [`TenantOauthClient`], in the order in which they are read.
@@ -48,25 +49,14 @@ impl OauthClients<'_> {
 
     /// Returns a client by its id, also a replaced one.
     pub async fn by_id(self, id: &str) -> Stored<Option<TenantOauthClient>> {
-        let id = id.to_owned();
-        self.0
-            .read(move |connection| {
-                connection.optional(&format!("SELECT {COLUMNS} FROM oauth_clients WHERE id = $1"), values![&id])
-            })
-            .await
+        let by_id = format!("SELECT {COLUMNS} FROM oauth_clients WHERE id = $1");
+        self.0.read_optional(by_id, values![id]).await
     }
 
     /// Returns the clients of a tenant for new authorizations, in the order of their names.
     pub async fn of(self, tenant: &str) -> Stored<Vec<TenantOauthClient>> {
-        let tenant = tenant.to_owned();
-        self.0
-            .read(move |connection| {
-                let sql = format!(
-                    "SELECT {COLUMNS} FROM oauth_clients WHERE tenant = $1 AND replaced_at IS NULL ORDER BY name"
-                );
-                connection.all(&sql, values![&tenant])
-            })
-            .await
+        let of = format!("SELECT {COLUMNS} FROM oauth_clients WHERE tenant = $1 AND replaced_at IS NULL ORDER BY name");
+        self.0.read_all(of, values![tenant]).await
     }
 
     /// Deletes the client of a tenant for a connector or a provider, with those that it has
@@ -96,15 +86,9 @@ impl OauthClients<'_> {
 
     /// Deletes replaced clients that no integration uses any more.
     pub async fn sweep(self) -> Stored<u64> {
-        self.0
-            .write(Durability::ProcessKill, |connection| {
-                connection.execute(
-                    "DELETE FROM oauth_clients WHERE replaced_at <= now_ms() - $1
-                     AND NOT EXISTS (SELECT 1 FROM integrations WHERE oauth_client = oauth_clients.id)",
-                    values![millis(KEPT_AFTER_REPLACEMENT)],
-                )
-            })
-            .await
+        let sweep = "DELETE FROM oauth_clients WHERE replaced_at <= now_ms() - $1
+             AND NOT EXISTS (SELECT 1 FROM integrations WHERE oauth_client = oauth_clients.id)";
+        self.0.execute(Durability::ProcessKill, sweep, values![millis(KEPT_AFTER_REPLACEMENT)]).await
     }
 }
 
@@ -116,7 +100,7 @@ fn lock(connection: &mut dyn Connection, tenant: &str, name: &str) -> Stored<()>
 fn set(connection: &mut dyn Connection, by: &Acting, client: &NewOauthClient) -> Stored<TenantOauthClient> {
     let NewOauthClient { tenant, name, client_id, secret, scopes, redirect_url } = client;
     lock(connection, tenant, name)?;
-    let (key_id, bytes) = (secret.as_ref().map(|sealed| &sealed.key_id), secret.as_ref().map(|sealed| &sealed.bytes));
+    let (key_id, bytes) = secret.as_ref().map(|sealed| (&sealed.key_id, &sealed.bytes)).unzip();
     let scopes = scopes.clone().map(|scopes| serde_json::Value::from(scopes).to_string());
     let changed = connection.execute(
         "UPDATE oauth_clients SET data_key = $1, secret = $2, scopes = $3, redirect_url = $4, updated_at = now_ms()
@@ -146,13 +130,11 @@ fn find_current(connection: &mut dyn Connection, tenant: &str, name: &str) -> St
     )
 }
 
-impl FromRow for TenantOauthClient {
-    fn from_row(row: &mut Row) -> Stored<Self> {
-        let (id, tenant, name, client_id) = (row.read()?, row.read()?, row.read()?, row.read()?);
-        let secret = read_sealed(row)?;
-        let scopes = row.read::<Option<String>>()?.map(|text| serde_json::from_str(&text).unwrap_or_default());
-        let redirect_url = row.read()?;
-        let client = NewOauthClient { tenant, name, client_id, secret, scopes, redirect_url };
-        Ok(Self { id, client, created_at: row.read()?, updated_at: row.read()?, integrations: row.read()? })
-    }
+record! {
+    row => NewOauthClient: tenant, name, client_id, secret = read_sealed(row)?,
+        scopes = row.read::<Option<String>>()?.map(|text| serde_json::from_str(&text).unwrap_or_default()), redirect_url
+}
+
+record! {
+    TenantOauthClient: id, client, created_at, updated_at, integrations
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::{Site, data_key, details, holder, on_every_database, sealed};
-use crate::{AuthType, Connected, Store};
+use crate::{AuthType, Connected, Overwrites, Store};
 
 on_every_database!(
     a_client_is_set_changed_and_replaced,
@@ -60,6 +60,7 @@ async fn a_replaced_client_stays_for_its_integrations_until_it_is_deleted(site: 
         labels: None,
         oauth_client: Some(first.id.clone()),
         grant_type: None,
+        overwrites: Overwrites::Any,
     };
     let integration =
         store.integrations().connect_labelled(&holder(), "ann", connected, Vec::new(), None).await.unwrap();

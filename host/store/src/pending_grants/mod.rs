@@ -2,12 +2,14 @@
 //! have replaced and that are still to be revoked.
 //!
 //! - [`types`]: a grant, and the result of looking one up
-//! - [`queries`]: storing, confirming and deleting grants
+//! - [`insert`]: the row of a grant
+//! - [`queries`]: storing, confirming, sealing again and deleting grants
 
+mod insert;
 mod queries;
 mod types;
 
-pub(crate) use self::queries::insert_grant;
+pub(crate) use self::insert::insert_grant;
 pub use self::types::{FoundGrant, PendingGrant};
 
 #[cfg(test)]

@@ -1,16 +1,13 @@
-//! Storing, confirming and deleting grants.
+//! Storing, confirming, sealing again and deleting grants.
 
-use database::connection::{Connection, Durability};
+use database::connection::Durability;
 use database::value::values;
 
+use super::insert::{COLUMNS, insert_grant};
 use super::{FoundGrant, PendingGrant};
 use crate::handles::PendingGrants;
 use crate::integrations::{note, upsert_integration};
-use crate::records::record;
-use crate::{Acting, AuditAction, Connected, Holder, Integration, NewDelivery, StateHash, Stored};
-
-/// The columns of a [`PendingGrant`], in the order in which they are read.
-const COLUMNS: &str = "hash, tenant, subject, connector, user_identifier, data_key, secret, expires_at";
+use crate::{Acting, AuditAction, Connected, Holder, Integration, NewDelivery, Sealed, StateHash, Stored};
 
 impl PendingGrants<'_> {
     /// Stores a grant.
@@ -20,22 +17,16 @@ impl PendingGrants<'_> {
 
     /// Looks up the grant that a holder wants to confirm.
     pub async fn get(self, holder: &Holder, user_identifier: &str, hash: &StateHash) -> Stored<FoundGrant> {
-        let (holder, user_identifier, hash) = (holder.clone(), user_identifier.to_owned(), *hash);
-        self.0.read(move |connection| {
-            let found: Option<PendingGrant> = connection.optional(
-                &format!(
-                    "SELECT {COLUMNS} FROM pending_grants
-                     WHERE hash = $1 AND tenant = $2 AND connector = $3 AND user_identifier = $4 AND expires_at > now_ms()"
-                ),
-                values![&hash, &holder.tenant, &holder.connector, &user_identifier],
-            )?;
-            Ok(match found {
-                None => FoundGrant::Unknown,
-                Some(grant) if grant.holder.subject != holder.subject => FoundGrant::OfOtherSubject,
-                Some(grant) => FoundGrant::Pending(Box::new(grant)),
-            })
+        let get = format!(
+            "SELECT {COLUMNS} FROM pending_grants
+             WHERE hash = $1 AND tenant = $2 AND connector = $3 AND user_identifier = $4 AND expires_at > now_ms()"
+        );
+        let values = values![hash, &holder.tenant, &holder.connector, user_identifier];
+        Ok(match self.0.read_optional::<PendingGrant>(get, values).await? {
+            None => FoundGrant::Unknown,
+            Some(grant) if grant.holder.subject != holder.subject => FoundGrant::OfOtherSubject,
+            Some(grant) => FoundGrant::Pending(Box::new(grant)),
         })
-        .await
     }
 
     /// Deletes a grant and stores its integration, as `store.integrations().connect` does. Returns
@@ -68,48 +59,20 @@ impl PendingGrants<'_> {
 
     /// Returns grants that have expired, the oldest first.
     pub async fn expired(self, limit: u32) -> Stored<Vec<PendingGrant>> {
-        self.0
-            .read(move |connection| {
-                connection.all(
-                    &format!(
-                        "SELECT {COLUMNS} FROM pending_grants WHERE expires_at <= now_ms() ORDER BY expires_at LIMIT $1"
-                    ),
-                    values![limit],
-                )
-            })
-            .await
+        let expired = "WHERE expires_at <= now_ms() ORDER BY expires_at LIMIT $1";
+        self.0.read_all(format!("SELECT {COLUMNS} FROM pending_grants {expired}"), values![limit]).await
+    }
+
+    /// Replaces the account and the tokens of a grant. Does nothing if the grant is no longer there.
+    pub async fn reseal(self, hash: &StateHash, sealed: Sealed) -> Stored<()> {
+        let reseal = "UPDATE pending_grants SET data_key = $1, secret = $2 WHERE hash = $3";
+        let values = values![&sealed.key_id, &sealed.bytes, hash];
+        self.0.execute(Durability::PowerLoss, reseal, values).await.map(drop)
     }
 
     /// Deletes a grant, if it is there.
     pub async fn delete(self, hash: &StateHash) -> Stored<()> {
-        let hash = *hash;
-        self.0
-            .write(Durability::ProcessKill, move |connection| {
-                connection.execute("DELETE FROM pending_grants WHERE hash = $1", values![&hash])?;
-                Ok(())
-            })
-            .await
+        let delete = "DELETE FROM pending_grants WHERE hash = $1";
+        self.0.execute(Durability::ProcessKill, delete, values![hash]).await.map(drop)
     }
-}
-
-/// Stores a grant in an open transaction.
-pub(crate) fn insert_grant(connection: &mut dyn Connection, grant: &PendingGrant) -> Stored<()> {
-    connection.execute(
-        &format!("INSERT INTO pending_grants ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"),
-        values![
-            &grant.hash,
-            &grant.holder.tenant,
-            &grant.holder.subject,
-            &grant.holder.connector,
-            &grant.user_identifier,
-            &grant.sealed.key_id,
-            &grant.sealed.bytes,
-            grant.expires_at,
-        ],
-    )?;
-    Ok(())
-}
-
-record! {
-    PendingGrant: hash, holder, user_identifier, sealed, expires_at
 }

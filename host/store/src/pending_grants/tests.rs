@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use super::*;
-use crate::testing::{Site, data_key, details, holder, on_every_database, sealed};
-use crate::{AuthType, Connected, Holder};
+use crate::testing::{Site, connect, data_key, details, holder, on_every_database, sealed};
+use crate::{AuthType, Connected, Holder, Overwrites, Sealed, StoreError};
 
 on_every_database!(
     a_grant_is_confirmed_once_and_becomes_an_integration,
     a_grant_is_found_only_by_the_caller_that_began,
+    a_grant_stays_if_its_integration_was_changed_meanwhile,
     an_expired_grant_is_listed_and_cannot_be_confirmed,
 );
 
@@ -26,7 +27,14 @@ async fn pending(site: &Site) -> PendingGrant {
 }
 
 fn connected() -> Connected {
-    Connected { auth_type: AuthType::OAuth2, details: details(), labels: None, oauth_client: None, grant_type: None }
+    Connected {
+        auth_type: AuthType::OAuth2,
+        details: details(),
+        labels: None,
+        oauth_client: None,
+        grant_type: None,
+        overwrites: Overwrites::Any,
+    }
 }
 
 async fn look_up(site: &Site, holder: &Holder, user_identifier: &str) -> FoundGrant {
@@ -62,6 +70,15 @@ async fn a_grant_is_found_only_by_the_caller_that_began(site: Site) {
     assert_eq!(look_up(&site, &holder(), "bob@example.com").await, FoundGrant::Unknown);
 }
 
+async fn a_grant_stays_if_its_integration_was_changed_meanwhile(site: Site) {
+    let grant = pending(&site).await;
+    connect(&site.store, "ann@example.com").await;
+    let late = Connected { overwrites: Overwrites::Nothing, ..connected() };
+    let confirmed = site.store.pending_grants().confirm(grant.clone(), late, Vec::new(), None).await;
+    assert!(matches!(confirmed, Err(StoreError::IntegrationChanged)), "{confirmed:?}");
+    assert_eq!(look_up(&site, &holder(), "ann@example.com").await, FoundGrant::Pending(Box::new(grant)));
+}
+
 async fn an_expired_grant_is_listed_and_cannot_be_confirmed(site: Site) {
     let grant = pending(&site).await;
     assert!(site.store.pending_grants().expired(10).await.unwrap().is_empty());
@@ -69,6 +86,10 @@ async fn an_expired_grant_is_listed_and_cannot_be_confirmed(site: Site) {
     assert_eq!(look_up(&site, &holder(), "ann@example.com").await, FoundGrant::Unknown);
     let expired = site.store.pending_grants().expired(10).await.unwrap();
     assert_eq!(expired.iter().map(|grant| grant.hash).collect::<Vec<_>>(), [grant.hash]);
+    let resealed = Sealed { bytes: vec![9], ..sealed("dk_1") };
+    site.store.pending_grants().reseal(&grant.hash, resealed.clone()).await.unwrap();
+    assert_eq!(site.store.pending_grants().expired(10).await.unwrap()[0].sealed, resealed);
     site.store.pending_grants().delete(&grant.hash).await.unwrap();
+    site.store.pending_grants().reseal(&grant.hash, resealed).await.unwrap();
     assert!(site.store.pending_grants().expired(10).await.unwrap().is_empty());
 }

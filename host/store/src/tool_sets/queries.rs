@@ -17,8 +17,8 @@ impl ToolSets<'_> {
     /// Adds a tool set, and returns it.
     ///
     /// # Errors
-    /// Fails with [`StoreError::Duplicate`] if the tenant has one of this name, with
-    /// [`StoreError::TooManyToolSets`] if it has too many, or if the database does not answer.
+    /// Fails with [`StoreError::Duplicate`] if the tenant has one of this name, or with
+    /// [`StoreError::TooManyToolSets`] if it has too many.
     pub async fn add(self, new: NewToolSet) -> Stored<StoredToolSet> {
         let (by, quota) = (Acting::current(), self.0.quota);
         self.0
@@ -52,15 +52,8 @@ impl ToolSets<'_> {
     /// Returns a page of the tool sets of a tenant in the order of their names, after the name
     /// `after`.
     pub async fn list(self, tenant: &str, after: &str, limit: u32) -> Stored<Vec<StoredToolSet>> {
-        let [tenant, after] = [tenant, after].map(str::to_owned);
-        self.0
-            .read(move |connection| {
-                connection.all(
-                    &format!("SELECT {COLUMNS} FROM tool_sets WHERE tenant = $1 AND name > $2 ORDER BY name LIMIT $3"),
-                    values![&tenant, &after, limit],
-                )
-            })
-            .await
+        let page = "WHERE tenant = $1 AND name > $2 ORDER BY name LIMIT $3";
+        self.0.read_all(format!("SELECT {COLUMNS} FROM tool_sets {page}"), values![tenant, after, limit]).await
     }
 
     /// Deletes a tool set of a tenant. Returns `false` if there is none of this name.

@@ -63,30 +63,23 @@ impl Usage<'_> {
     pub async fn list(self, filter: UsageFilter) -> Stored<Vec<UsageRow>> {
         let (statement, values) = list_statement(&filter);
         let columns = filter.by.columns().len();
-        self.0
-            .read(move |connection| {
-                let rows = connection.query(&statement, &values)?;
-                rows.into_iter().map(|mut row| read_row(&mut row, columns)).collect()
-            })
-            .await
+        let read = move |connection: &mut dyn Connection| -> Stored<Vec<UsageRow>> {
+            let rows = connection.query(&statement, &values)?;
+            rows.into_iter().map(|mut row| read_row(&mut row, columns)).collect()
+        };
+        self.0.read(read).await
     }
 
     /// Deletes the usage of days that ended longer ago than `keep`, and adds up what sessions have
     /// counted.
     pub async fn sweep(self, keep: Duration) -> Stored<()> {
         for (table, key) in [(OPERATIONS, OPERATION_KEY), (SUBJECTS, SUBJECT_KEY)] {
-            let deleting = format!(
+            let delete = format!(
                 "DELETE FROM {table} WHERE ({key}, part) IN
                      (SELECT {key}, part FROM {table} WHERE (day + 1) * {DAY_MS} <= now_ms() - $1 LIMIT $2)"
             );
-            loop {
-                let statement = deleting.clone();
-                let sweep =
-                    move |connection: &mut dyn Connection| connection.execute(&statement, values![millis(keep), ROWS]);
-                if self.0.write(Durability::ProcessKill, sweep).await? < u64::from(ROWS) {
-                    break;
-                }
-            }
+            let old = values![millis(keep), ROWS];
+            while self.0.execute(Durability::ProcessKill, delete.clone(), old).await? == u64::from(ROWS) {}
             let fold_some = || self.0.write(Durability::ProcessKill, move |connection| fold(connection, table, key));
             while fold_some().await? == ROWS as usize {}
         }
@@ -112,7 +105,7 @@ fn add(connection: &mut dyn Connection, table: &str, day: u32, names: Vec<Value>
     values.extend(counts.map(|count| Value::from(i64::try_from(count).unwrap_or(i64::MAX))));
     let parameters: Vec<_> = (1..=values.len()).map(|number| format!("${number}")).collect();
     let sums: Vec<_> = COUNTS.iter().map(|name| format!("{name} = {table}.{name} + excluded.{name}")).collect();
-    connection.execute(
+    connection.run(
         &format!(
             "INSERT INTO {table} ({key}, part, {}) VALUES ({}) ON CONFLICT ({key}, part) DO UPDATE SET {}",
             COUNTS.join(", "),
@@ -120,8 +113,7 @@ fn add(connection: &mut dyn Connection, table: &str, day: u32, names: Vec<Value>
             sums.join(", ")
         ),
         &values,
-    )?;
-    Ok(())
+    )
 }
 
 /// Adds up what sessions have counted, in part 0. Returns the number of rows that were added.

@@ -2,10 +2,7 @@
 
 use std::ops::AddAssign;
 
-use database::id::random_id;
-
-use crate::Stored;
-use crate::records::{named, record};
+use crate::records::{named, new_id, record};
 
 /// The counts of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,12 +53,9 @@ pub enum UsageKey {
     Subject(String),
 }
 
-/// Makes the id of a batch.
-///
-/// # Errors
-/// Fails if the operating system provides no random numbers.
-pub fn new_usage_batch_id() -> Stored<String> {
-    random_id("usg_")
+new_id! {
+    /// Makes the id of a batch.
+    new_usage_batch_id = "usg_"
 }
 
 /// Counts to add in one transaction.
@@ -99,6 +93,11 @@ impl UsageBy {
             Self::Operation => &["tenant", "connector", "operation"],
             Self::Subject => &["tenant", "subject"],
         }
+    }
+
+    /// Returns `true` if a row of such a list can be at this place: it has a name for each member.
+    pub fn has_place(self, (_, names): &UsagePlace) -> bool {
+        names.len() == self.columns().len()
     }
 
     pub(super) const fn table(self) -> &'static str {

@@ -4,48 +4,37 @@ use database::conditions::Conditions;
 use database::connection::{Connection, Durability};
 use database::value::{FromRow, Row, values};
 
-use super::deliveries::COLUMNS;
+use super::types::{COLUMNS, MORE_COLUMNS};
 use super::{AnyDelivery, AnyDeliveryFilter, Delivery, DeliveryStatus, Resent, UrlFilter, WebhookSource};
 use crate::Stored;
 use crate::audit::{self, Acting, AuditAction};
 use crate::handles::Webhooks;
 use crate::integrations::read_sealed;
 
-/// The columns of an [`AnyDelivery`] after those of its [`Delivery`], in the order in which they
-/// are read.
-pub(super) const MORE_COLUMNS: &str =
-    "tenant, kind, job_id, trigger_id, message_id, receiver, data_key, url, created_at, next_attempt_at, body_until";
-
 impl Webhooks<'_> {
     /// Returns a page of the deliveries of all tenants, the newest first.
     pub async fn all_deliveries(self, filter: AnyDeliveryFilter) -> Stored<Vec<AnyDelivery>> {
-        self.0
-            .read(move |connection| {
-                let AnyDeliveryFilter { id, status, failing, tenant, url, before, limit } = filter;
-                let (receiver, hash) = match url {
-                    Some(UrlFilter::Receiver(receiver)) => (Some(receiver), None),
-                    Some(UrlFilter::Hash(hash)) => (None, Some(hash)),
-                    None => (None, None),
-                };
-                let status = status.map(|status| status.name().to_owned());
-                let mut conditions = Conditions::with_limit(limit);
-                let equal = [("status", status), ("tenant", tenant), ("receiver", receiver), ("url_hash", hash)];
-                for (column, value) in equal {
-                    conditions.equal(column, value);
-                }
-                conditions.add(if failing { "status = 'pending' AND attempts <> '[]'" } else { "" });
-                conditions.with("(webhook_id = ? OR message_id = ?)", id);
-                conditions.after("created_at, webhook_id", before);
-                let (clause, values) = conditions.finish();
-                connection.all(
-                    &format!(
-                        "SELECT {COLUMNS}, {MORE_COLUMNS} FROM webhook_deliveries {clause}
-                     ORDER BY created_at DESC, webhook_id DESC LIMIT $1"
-                    ),
-                    &values,
-                )
-            })
-            .await
+        let AnyDeliveryFilter { id, status, failing, tenant, url, before, limit } = filter;
+        let (receiver, hash) = match url {
+            Some(UrlFilter::Receiver(receiver)) => (Some(receiver), None),
+            Some(UrlFilter::Hash(hash)) => (None, Some(hash)),
+            None => (None, None),
+        };
+        let status = status.map(|status| status.name().to_owned());
+        let mut conditions = Conditions::with_limit(limit);
+        let equal = [("status", status), ("tenant", tenant), ("receiver", receiver), ("url_hash", hash)];
+        for (column, value) in equal {
+            conditions.equal(column, value);
+        }
+        conditions.add(if failing { "status = 'pending' AND attempts <> '[]'" } else { "" });
+        conditions.with("(webhook_id = ? OR message_id = ?)", id);
+        conditions.after("created_at, webhook_id", before);
+        let (clause, values) = conditions.finish();
+        let page = format!(
+            "SELECT {COLUMNS}, {MORE_COLUMNS} FROM webhook_deliveries {clause}
+             ORDER BY created_at DESC, webhook_id DESC LIMIT $1"
+        );
+        self.0.read_all(page, &values).await
     }
 
     /// Makes a delivery due now. If it had ended, it is attempted once more, with the same id.

@@ -4,18 +4,14 @@ use database::connection::{Connection, Durability};
 use database::time::millis;
 use database::value::values;
 
-use super::all::MORE_COLUMNS;
-use super::types::Attempts;
+use super::types::{Attempts, COLUMNS, MORE_COLUMNS};
 use super::{AnyDelivery, Delivery, NewDelivery, Payload};
-use crate::Stored;
 use crate::handles::Webhooks;
 use crate::records::record;
+use crate::{Sealed, Stored};
 
 /// URLs and bodies that one transaction deletes, so that it does not delay other writes.
 const SWEEP_BATCH: usize = 200;
-
-/// The columns of a [`Delivery`], in the order in which they are read.
-pub(super) const COLUMNS: &str = "webhook_id, status, attempts";
 
 impl Webhooks<'_> {
     /// Stores deliveries, to be attempted immediately.
@@ -43,30 +39,15 @@ impl Webhooks<'_> {
 
     /// Returns the deliveries of an event, in the order of their ids.
     pub async fn deliveries_of_event(self, event: &str) -> Stored<Vec<AnyDelivery>> {
-        let event = event.to_owned();
-        self.0
-            .read(move |connection| {
-                connection.all(
-                &format!(
-                    "SELECT {COLUMNS}, {MORE_COLUMNS} FROM webhook_deliveries WHERE message_id = $1 ORDER BY webhook_id"
-                ),
-                values![&event],
-            )
-            })
-            .await
+        let of_event = "WHERE message_id = $1 ORDER BY webhook_id";
+        let of_event = format!("SELECT {COLUMNS}, {MORE_COLUMNS} FROM webhook_deliveries {of_event}");
+        self.0.read_all(of_event, values![event]).await
     }
 
     /// Returns the deliveries about the end of a job, in the order of their ids.
     pub async fn deliveries_of(self, job_id: &str) -> Stored<Vec<Delivery>> {
-        let job_id = job_id.to_owned();
-        self.0
-            .read(move |connection| {
-                connection.all(
-                    &format!("SELECT {COLUMNS} FROM webhook_deliveries WHERE job_id = $1 ORDER BY webhook_id"),
-                    values![&job_id],
-                )
-            })
-            .await
+        let of_job = format!("SELECT {COLUMNS} FROM webhook_deliveries WHERE job_id = $1 ORDER BY webhook_id");
+        self.0.read_all(of_job, values![job_id]).await
     }
 
     /// Deletes the URLs and bodies of deliveries that have ended and that are no longer kept, the
@@ -109,12 +90,11 @@ pub(crate) fn delete_body(connection: &mut dyn Connection, webhook_id: &str, pay
          WHERE webhook_id = $1 AND status <> 'pending'",
         values![webhook_id],
     )?;
-    connection.execute(
+    connection.run(
         "DELETE FROM webhook_payloads WHERE id = $1
              AND NOT EXISTS (SELECT 1 FROM webhook_deliveries WHERE payload_id = webhook_payloads.id)",
         values![payload_id],
-    )?;
-    Ok(())
+    )
 }
 
 /// Stores deliveries in an open transaction, to be attempted immediately. A delivery whose id is
@@ -126,27 +106,17 @@ pub(crate) fn insert_deliveries(connection: &mut dyn Connection, deliveries: &[N
             insert_payload(connection, tenant, payload)?;
             stored = Some(&payload.id);
         }
-
         let (trigger, event) = source.event().unzip();
+        let (kind, job, kept_for) = (source.kind(), source.job(), millis(*kept_for));
+        let size = i64::try_from(payload.sealed.bytes.len()).unwrap_or(i64::MAX);
+        let (Sealed { key_id, bytes }, payload) = (url, &payload.id);
         connection.execute(
             "INSERT INTO webhook_deliveries (webhook_id, tenant, kind, job_id, receiver, data_key, url, payload_id, size,
                  status, attempts, next_attempt_at, created_at, expires_at, url_hash, trigger_id, message_id)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', '[]', now_ms(), now_ms(), now_ms() + $10, $11, $12, $13)
              ON CONFLICT (webhook_id) DO NOTHING",
             values![
-                webhook_id,
-                tenant,
-                source.kind(),
-                source.job(),
-                receiver,
-                &url.key_id,
-                &url.bytes,
-                &payload.id,
-                i64::try_from(payload.sealed.bytes.len()).unwrap_or(i64::MAX),
-                millis(*kept_for),
-                url_hash,
-                trigger,
-                event,
+                webhook_id, tenant, kind, job, receiver, key_id, bytes, payload, size, kept_for, url_hash, trigger, event
             ],
         )?;
     }
@@ -154,11 +124,10 @@ pub(crate) fn insert_deliveries(connection: &mut dyn Connection, deliveries: &[N
 }
 
 fn insert_payload(connection: &mut dyn Connection, tenant: &str, payload: &Payload) -> Stored<()> {
-    connection.execute(
+    connection.run(
         "INSERT INTO webhook_payloads (id, tenant, data_key, payload) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING",
         values![&payload.id, tenant, &payload.sealed.key_id, &payload.sealed.bytes],
-    )?;
-    Ok(())
+    )
 }
 
 record! {

@@ -11,8 +11,8 @@ use database::connection::{Connection, Durability};
 use database::time::millis;
 use database::value::values;
 
-use super::deliveries::{COLUMNS, delete_body};
-use super::types::{Attempts, SOURCE_COLUMNS};
+use super::deliveries::delete_body;
+use super::types::{Attempts, COLUMNS, SOURCE_COLUMNS};
 use super::{ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, Payload, WebhookSource};
 use crate::handles::Webhooks;
 use crate::records::record;
@@ -77,9 +77,6 @@ impl Webhooks<'_> {
         self.0
             .write(Durability::PowerLoss, move |connection| {
                 let written = match result {
-                AttemptResult::Gone => {
-                    end_delivery(connection, &webhook_id, fence, &attempts, DeliveryStatus::Failed, keep)
-                }
                 AttemptResult::RetryAfter(delay) => connection.execute(
                     "UPDATE webhook_deliveries SET attempts = $1, next_attempt_at = now_ms() + $2, leased_until = NULL
                      WHERE webhook_id = $3 AND fence = $4 AND status = 'pending'",
@@ -88,7 +85,7 @@ impl Webhooks<'_> {
                 AttemptResult::Delivered => {
                     end_delivery(connection, &webhook_id, fence, &attempts, DeliveryStatus::Delivered, keep)
                 }
-                AttemptResult::Failed => {
+                AttemptResult::Failed | AttemptResult::Gone => {
                     end_delivery(connection, &webhook_id, fence, &attempts, DeliveryStatus::Failed, keep)
                 }
             }?;

@@ -47,19 +47,12 @@ impl Webhooks<'_> {
 
     /// Returns the valid secrets of a tenant: the current one first.
     pub async fn secrets(self, tenant: &str) -> Stored<Vec<WebhookSecret>> {
-        let tenant = tenant.to_owned();
-        self.0
-            .read(move |connection| {
-                connection.all(
-                    &format!(
-                        "SELECT {COLUMNS} FROM webhook_secrets
-                     WHERE tenant = $1 AND (expires_at IS NULL OR expires_at > now_ms())
-                     ORDER BY expires_at IS NOT NULL, id"
-                    ),
-                    values![&tenant],
-                )
-            })
-            .await
+        let valid = format!(
+            "SELECT {COLUMNS} FROM webhook_secrets
+             WHERE tenant = $1 AND (expires_at IS NULL OR expires_at > now_ms())
+             ORDER BY expires_at IS NOT NULL, id"
+        );
+        self.0.read_all(valid, values![tenant]).await
     }
 
     /// Deletes a secret. Returns `false` if the tenant has no valid secret with this id.

@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use database::digest::sha256_hex;
-use database::id::random_id;
 use database::time::{from_millis, to_millis};
 use database::value::{FromValue, Row, Value};
 use serde_json::{Value as Json, json};
 
-use crate::records::named;
+use crate::records::{named, new_id};
 use crate::{Sealed, Stored};
 
 /// A secret that webhooks of a tenant are signed with.
@@ -26,12 +25,9 @@ pub struct WebhookSecret {
 }
 
 impl WebhookSecret {
-    /// Makes the id of a new secret.
-    ///
-    /// # Errors
-    /// Fails if the operating system provides no random numbers.
-    pub fn new_id() -> Stored<String> {
-        random_id("whs_")
+    new_id! {
+        /// Makes the id of a new secret.
+        new_id = "whs_"
     }
 
     /// The context in which a secret is sealed.
@@ -104,6 +100,14 @@ impl WebhookSource {
     }
 }
 
+/// The columns of a [`Delivery`], in the order in which they are read.
+pub(super) const COLUMNS: &str = "webhook_id, status, attempts";
+
+/// The columns of an [`AnyDelivery`] after those of its [`Delivery`], in the order in which they
+/// are read.
+pub(super) const MORE_COLUMNS: &str =
+    "tenant, kind, job_id, trigger_id, message_id, receiver, data_key, url, created_at, next_attempt_at, body_until";
+
 /// The columns of a [`WebhookSource`], in the order in which they are read.
 pub(super) const SOURCE_COLUMNS: &str = "kind, job_id, trigger_id, message_id";
 
@@ -148,19 +152,16 @@ impl Payload {
 }
 
 impl NewDelivery {
-    /// The id of the webhook about the end of a job to a URL. It is computed from both, so that it
-    /// never changes for a job and a URL.
-    pub fn id_of_job(job_id: &str, url: &str) -> String {
-        let hash = sha256_hex(format!("{job_id}\0{url}").as_bytes());
+    /// The id of the webhook about the end of a job, or about an event, to a URL. It is computed from
+    /// both, so that it never changes for a job or event and a URL.
+    pub fn id_of(source: &str, url: &str) -> String {
+        let hash = sha256_hex(format!("{source}\0{url}").as_bytes());
         format!("msg_{}", hash.get(..32).unwrap_or_default())
     }
 
-    /// Makes the id of a webhook about an event.
-    ///
-    /// # Errors
-    /// Fails if the operating system provides no random numbers.
-    pub fn new_event_id() -> Stored<String> {
-        random_id("msg_")
+    new_id! {
+        /// Makes the id of a webhook about an event.
+        new_event_id = "msg_"
     }
 
     /// The id of the webhook about a swap, by its number in the history. It is computed, so that

@@ -17,6 +17,25 @@ export class Refusal extends Error {
 /** A text as the value of a header, in UTF-8. Browsers send each character of a value as a byte. */
 export const headerText = (text) => String.fromCharCode(...new TextEncoder().encode(text));
 
+/** A request that was sent before anyone asked for its answer: its path, and the answer. */
+let early = {};
+
+/** Asks for a document that a screen will want first. */
+export function askEarly(path) {
+  early = { path, answer: fetch(addressOf(path), { credentials: "same-origin" }).catch(() => null) };
+}
+
+/** The answer to a request that was sent early, if it is a success. Only the first who asks gets it, because the others want what is there now. */
+async function earlyAnswer(path) {
+  if (early.path !== path) return null;
+  const { answer } = early;
+  early = {};
+  const given = await answer;
+  return given?.ok ? given : null;
+}
+
+const addressOf = (path) => new URL(path.replace(/^\//, ""), root);
+
 /** Sends a request, and returns the answer, also one that is no success. The audit has the `reason` of a change. */
 export async function send(method, path, { body, headers = {}, reason, signal } = {}) {
   const isJson = body !== undefined && !(body instanceof Blob);
@@ -26,10 +45,10 @@ export async function send(method, path, { body, headers = {}, reason, signal } 
     ...(reason?.trim() && { "x-reason": headerText(reason.trim()) }),
     ...headers,
   };
-  let answer;
+  let answer = method === "GET" ? await earlyAnswer(path) : null;
   try {
     const sent = isJson ? JSON.stringify(body) : body;
-    answer = await fetch(new URL(path.replace(/^\//, ""), root), { method, headers: all, body: sent, signal, credentials: "same-origin" });
+    answer ??= await fetch(addressOf(path), { method, headers: all, body: sent, signal, credentials: "same-origin" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Refusal({ title: words.unreachable, detail: words.unreachableDetail });

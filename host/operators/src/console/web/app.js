@@ -2,7 +2,7 @@
 
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { call, root, useDocument, useLoad } from "./api.js";
+import { askEarly, call, root, useDocument, useLoad } from "./api.js";
 import { placeOf } from "./find.js";
 import { announce, html, Live, Problem, Text, text, Title } from "./parts.js";
 import { go, read, to, usePlace } from "./route.js";
@@ -49,6 +49,9 @@ const SCREENS = {
   audit: [() => import("./audit.js"), "Audit"],
   settings: [() => import("./settings.js"), "Settings"],
 };
+
+/** The screens that begin with the list of this name. */
+const LISTS = new Set(["audit", "calls", "connectors", "gateways", "hook-requests", "inboxes", "integrations", "jobs", "keys", "tenants", "triggers", "webhooks"]);
 
 /** The time after which the other screens are loaded too: no one waits for them then, and all are of one version of the gateway. */
 const OTHERS_MS = 1000;
@@ -174,6 +177,9 @@ function Console() {
   `;
 }
 
-// The module of the screen is loaded while the gateway says whose session this is.
-SCREENS[read(location.hash).parts[0] ?? "calls"]?.[0]().catch(() => null);
+// The module of the screen and its list are loaded while the gateway says whose session this is.
+const first = read(location.hash);
+const [name = "calls", ...rest] = first.parts;
+SCREENS[name]?.[0]().catch(() => null);
+if (LISTS.has(name) && !rest.length && !Object.keys(first.query).length) askEarly(`/admin/${name}`);
 render(html`<${Console} />`, document.getElementById("console"));
