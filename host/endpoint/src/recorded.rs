@@ -11,7 +11,7 @@ use calls::{CallLog, Door, EndedCall, EndedProblem, Recording};
 use problem::Problem;
 
 /// A request whose record is written when it ends. If the caller does not wait for the answer, the
-/// request is dropped, and its record has no status.
+/// request is dropped, and its record has the status of the answer, if there was one.
 pub struct OpenCall<'a> {
     /// The notes of the stages.
     pub recording: Recording,
@@ -22,6 +22,8 @@ pub struct OpenCall<'a> {
     operation: &'a str,
     door: Door,
     arrived: Instant,
+    /// The status of an answer that was measured, and is perhaps still compressed.
+    status: Option<u16>,
 }
 
 /// The facts about an answer that its record has, from before the answer is compressed.
@@ -41,7 +43,7 @@ impl<'a> OpenCall<'a> {
         arrived: Instant,
     ) -> Self {
         let recording = log.begin();
-        Self { recording, log: Some(log), request_id, connector, operation, door: Door::Caller, arrived }
+        Self { recording, log: Some(log), request_id, connector, operation, door: Door::Caller, arrived, status: None }
     }
 
     /// The same request, which connects an account.
@@ -60,6 +62,7 @@ impl<'a> OpenCall<'a> {
             operation: "",
             door: Door::Caller,
             arrived,
+            status: None,
         }
     }
 
@@ -77,7 +80,8 @@ impl<'a> OpenCall<'a> {
 
     /// Measures an answer that may be compressed before the request ends. The bytes of a body whose
     /// size is not known are counted while it is sent.
-    pub fn measure(&self, response: &mut Response<Body>) -> Measured {
+    pub fn measure(&mut self, response: &mut Response<Body>) -> Measured {
+        self.status = Some(response.status().as_u16());
         let size = response.body().size_hint().exact();
         if size.is_none() {
             self.count_as_read(response);
@@ -129,7 +133,7 @@ impl<'a> OpenCall<'a> {
 
 impl Drop for OpenCall<'_> {
     fn drop(&mut self) {
-        self.write(None, None, false, 0);
+        self.write(self.status, None, false, 0);
     }
 }
 

@@ -122,6 +122,14 @@ pub(super) async fn of_response(
     }
 }
 
+/// Returns `true` if a `Content-Encoding` names a coding of RFC 9110, section 18.6, or its
+/// registry. Some services write something else there, such as `utf-8`, and encode nothing.
+fn names_coding(header: &HeaderValue) -> bool {
+    const CODINGS: [&[u8]; 7] = [b"gzip", b"x-gzip", b"deflate", b"compress", b"x-compress", b"br", b"zstd"];
+    let mut names = header.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    names.any(|name| CODINGS.iter().any(|coding| name.eq_ignore_ascii_case(coding)))
+}
+
 /// Answers with a file that an upstream sends, or with the part of it that the caller requests.
 async fn of_download(
     mut response: Box<egress::Response>,
@@ -129,11 +137,12 @@ async fn of_download(
     permit: Permit,
 ) -> Result<CallAnswer, Error> {
     // No request asks for a coding that is left here, and no one would know how the file is encoded.
-    if let Some(coding) = response.headers.get(CONTENT_ENCODING)
+    let coding = response.headers.get(CONTENT_ENCODING).filter(|coding| names_coding(coding));
+    if let Some(coding) = coding
         && !response.body.peek(1).await?.is_empty()
     {
         return Err(Error::NotUnderstood(format!(
-            "The upstream's response is encoded as {coding:?}, though only gzip was asked for. Try again later."
+            "The upstream's response is encoded as {coding:?}, though only gzip was asked for."
         )));
     }
     let part = response.headers.get(CONTENT_RANGE).filter(|_| response.status == StatusCode::PARTIAL_CONTENT).cloned();

@@ -24,7 +24,7 @@ pub(super) async fn make(
     let memory = services.egress.memory();
     let mut held = memory.part();
     let usual = input.len().saturating_mul(GROWTH);
-    held.grow_to(sandbox::row::most_bytes(row, input.len()).max(usual))?;
+    held.grow_to(sandbox::row::most_bytes(row, input).max(usual))?;
     let work = || {
         let made = sandbox::row::request(row, input, call.connector.settings(), memory);
         made.map(|request| (request.as_ref().map_or(0, |request| request.size()), request))

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use egress::{Multipart, PartContent};
 use memory::{Exhausted, MemoryBudget};
-use rows::{BodyEncoding, Refusal, Row};
+use rows::{Refusal, Row};
 
 use super::bindings::gateway::connector::http as http_wit;
 use super::bindings::gateway::connector::outcome::{Fault, Violation};
@@ -32,13 +32,9 @@ impl rows::Settings for Values<'_> {
     }
 }
 
-/// The most memory that the request of an input of this size takes while it is made.
-pub fn most_bytes(row: &Row, input: usize) -> usize {
-    let form = match row.encoding {
-        BodyEncoding::Json => 0,
-        BodyEncoding::Form | BodyEncoding::Multipart => rows::form::most_bytes(input),
-    };
-    input.saturating_mul(COPIES).saturating_add(form)
+/// The most memory that the request of an input takes while it is made.
+pub fn most_bytes(row: &Row, input: &str) -> usize {
+    input.len().saturating_mul(COPIES).saturating_add(rows::form::most_bytes_of_row(row, input))
 }
 
 /// The request of a row for an input, which is JSON text that the schema of the operation has
@@ -132,7 +128,7 @@ impl wit::Host for Guest {
                  `declare-request`"
             );
         };
-        let bytes = most_bytes(&declared.row, declared.input.len());
+        let bytes = most_bytes(&declared.row, &declared.input);
         let make = |guest: &mut Self| {
             // The guest gets the request. A form with files stays, and is counted by itself.
             let _held = guest.host_memory.hold(bytes)?;

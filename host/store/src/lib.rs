@@ -137,8 +137,8 @@ pub use self::gateways::{ConnectorAtGateway, GatewayBeat, GatewayRow, new_gatewa
 pub use self::grants::{GrantChange, GrantSwap};
 pub use self::idempotency::{IdempotentCall, KeyState, TakenKey};
 pub use self::inboxes::{
-    HookRequest, HookRequestFilter, Inbox, InboxSecret, NewInbox, NewShared, RecordedHookRequest, SecretAdded,
-    SharedNotification,
+    EndedShared, HookRequest, HookRequestFilter, Inbox, InboxSecret, NewInbox, NewShared, RecordedHookRequest,
+    SecretAdded, SharedNotification,
 };
 pub use self::integrations::{
     Account, AccountAddress, AnyIntegrationFilter, AuthType, Choice, Connected, Details, GrantType, Holder, Imported,

@@ -3,8 +3,9 @@
 //! A form has no types and no levels, so that services agree on names such as `card[number]` for a
 //! member of an object, and repeat the name for each item of a list.
 
-use crate::reader;
+use crate::reader::{self, Member};
 use crate::request::Refusal;
+use crate::row::{BodyEncoding, Location, Row};
 
 /// A form may have this many times the bytes of its object.
 const GROWTH: usize = 4;
@@ -24,6 +25,22 @@ const PAIR_BYTES: usize = 128;
 #[must_use]
 pub fn most_bytes(object: usize) -> usize {
     object.saturating_mul(SMALL_GROWTH).min(SMALL_BYTES).max(object.saturating_mul(GROWTH))
+}
+
+/// The same for the form of a row, from its input. The contents of files are not repeated in a form.
+#[must_use]
+pub fn most_bytes_of_row(row: &Row, input: &str) -> usize {
+    let is_file = |member: &Member<'_>| {
+        row.fields.iter().any(|field| field.name == member.name && matches!(field.location, Location::File(_)))
+    };
+    match row.encoding {
+        BodyEncoding::Json => 0,
+        BodyEncoding::Form => most_bytes(input.len()),
+        BodyEncoding::Multipart => {
+            let files = reader::each_member(input).flatten().filter(is_file).map(|file| file.value.len()).sum();
+            most_bytes(input.len().saturating_sub(files))
+        }
+    }
 }
 
 /// The pairs of an object, from its JSON text.

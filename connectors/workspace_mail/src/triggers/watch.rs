@@ -22,8 +22,12 @@ pub(crate) fn renew(_: Renew) -> Result<Subscription, Fault> {
     watch()
 }
 
-/// Ends the watch.
-pub(crate) fn end(_: Unsubscribe) -> Result<(), Fault> {
+/// Ends the watch. A subscription of an earlier version has another id, and does not know who else
+/// needs the watch, which ends by itself when nobody renews it.
+pub(crate) fn end(input: Unsubscribe) -> Result<(), Fault> {
+    if input.upstream_id != WATCH {
+        return Ok(());
+    }
     http::send(Request::post("api", "/users/me/stop"))?.successful()?;
     Ok(())
 }

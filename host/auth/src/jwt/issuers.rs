@@ -1,6 +1,7 @@
 //! The verification of a JWT against the settings and the keys of its issuer.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use futures_util::future::join_all;
 use serde_json::Value;
@@ -80,10 +81,14 @@ impl Issuer {
         match self.check(keys.as_deref(), token) {
             // An issuer may publish a new key under the id of the previous one.
             Err(
-                JwtError::UnknownKey | JwtError::WrongSignature | JwtError::WrongAlgorithm | JwtError::KeysUnavailable,
+                error @ (JwtError::UnknownKey
+                | JwtError::WrongSignature
+                | JwtError::WrongAlgorithm
+                | JwtError::KeysUnavailable),
             ) => {
                 let newer = self.keys.newer_than(keys.as_ref()).await;
-                self.check(newer.as_deref(), token)
+                let are_same = newer.as_ref().zip(keys.as_ref()).is_some_and(|(newer, keys)| Arc::ptr_eq(newer, keys));
+                if are_same { Err(error) } else { self.check(newer.as_deref(), token) }
             }
             result => result,
         }

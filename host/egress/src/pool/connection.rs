@@ -22,8 +22,9 @@ use super::Outgoing;
 use super::watched::{Guard, Watched};
 
 /// An HTTP/2 peer that is silent for this time while requests wait is asked if it is there, and has
-/// the same time to answer. All requests to an origin share the connection, so they would time out
-/// one after the other until the operating system gives up, a quarter of an hour later.
+/// twice the time to answer, because this process may stand still, too. All requests to an origin
+/// share the connection, so they would time out one after the other until the operating system
+/// gives up, a quarter of an hour later.
 const PING: Duration = Duration::from_secs(10);
 
 /// A connection that can take a request.
@@ -60,7 +61,7 @@ impl Connection {
             MaybeHttpsStream::Http(stream) => Self::http1(stream, |stream| stream.inner(), host).await,
             MaybeHttpsStream::Https(stream) if knows_http2 => {
                 let mut builder = http2::Builder::new(TokioExecutor::new());
-                builder.timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(PING);
+                builder.timer(TokioTimer::new()).keep_alive_interval(PING).keep_alive_timeout(2 * PING);
                 let (sender, driver) = builder.handshake(stream).await?;
                 tokio::spawn(driver.map(drop));
                 Ok(Self::Http2 { sender, origin })

@@ -28,6 +28,9 @@ use store::{Details, Integration, Sealed, Status};
 /// The folder in `data_dir`.
 const FOLDER: &str = "refreshed";
 
+/// The beginning of the name of a file in `data_dir` with tokens that could not be stored.
+const UNSTORED: &str = "unstored-";
+
 /// Size of a new file, and the largest file that is read. Providers' tokens have a few kilobytes,
 /// and an answer with tokens has at most 256 KiB.
 const MAX_BYTES: u64 = 512 << 10;
@@ -87,6 +90,17 @@ pub(super) fn remove(path: &Path) {
     if let Err(error) = fs::remove_file(path) {
         tracing::warn!(%error, "a file of stored tokens cannot be removed; the next start removes it");
     }
+}
+
+/// Moves a file whose tokens cannot be stored out of the folder, where it would stop all refreshes.
+/// Returns its new path. An operator who brings back a deleted data key can still use it.
+pub(super) fn put_aside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let aside = path.parent().and_then(Path::parent).unwrap_or(path).join(format!("{UNSTORED}{name}"));
+    if let Err(error) = fs::rename(path, &aside) {
+        tracing::warn!(%error, "a file of tokens that cannot be stored cannot be moved");
+    }
+    aside
 }
 
 /// The tokens of one refresh, and the state of the row that they belong to.

@@ -136,11 +136,17 @@ impl Integrations {
                     Err(IntegrationError::Store(error)) if error.is_failure() => return Err(error.into()),
                     // Their data key was deleted, or the tokens in their place cannot be unsealed. No refresh
                     // of any account would begin while this file is there.
-                    Err(error) => tracing::error!(
-                        integration = id,
-                        %error,
-                        "the tokens that a killed gateway had received cannot be stored, and are removed"
-                    ),
+                    Err(error) => {
+                        let file = journal::put_aside(&path);
+                        tracing::error!(
+                            integration = id,
+                            %error,
+                            file = %file.display(),
+                            "the tokens that a killed gateway had received cannot be stored; the file has them, sealed, and can be \
+                             deleted once the user has connected the account again"
+                        );
+                        continue;
+                    }
                 }
             }
             journal::remove(&path);

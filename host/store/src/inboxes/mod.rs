@@ -14,8 +14,8 @@ mod types;
 
 pub(crate) use self::shared::keep_shared;
 pub use self::types::{
-    HookRequest, HookRequestFilter, Inbox, InboxSecret, NewInbox, NewShared, RecordedHookRequest, SecretAdded,
-    SharedNotification,
+    EndedShared, HookRequest, HookRequestFilter, Inbox, InboxSecret, NewInbox, NewShared, RecordedHookRequest,
+    SecretAdded, SharedNotification,
 };
 
 #[cfg(test)]

@@ -17,6 +17,9 @@ on_every_database!(
     a_service_is_asked_about_a_notification_once,
     one_notification_stands_for_those_that_are_too_many,
     a_service_that_is_to_be_left_in_peace_holds_up_no_other,
+    lost_events_are_told_also_while_a_service_is_left_in_peace,
+    many_notifications_about_lost_events_become_one,
+    the_time_without_an_answer_begins_with_the_first_failure,
 );
 
 fn new(tenant: &str, address: &str) -> NewInbox {
@@ -170,14 +173,14 @@ async fn a_shared_notification_is_taken_again_until_it_is_ended(site: Site) {
     assert_eq!(take_shared(&site, &inbox, Duration::from_secs(60)).await, one(0), "the service was not asked");
     store.inboxes().put_back_shared("shn_1", Duration::ZERO, true).await.unwrap();
     assert_eq!(take_shared(&site, &inbox, Duration::from_secs(60)).await, one(1));
-    store.inboxes().end_shared(&vault, "shn_1", vec![], 10).await.unwrap();
+    store.inboxes().end_shared(&vault, "shn_1", EndedShared::default()).await.unwrap();
     assert_eq!(site.execute("DELETE FROM shared_notifications").await, 0);
 }
 
 async fn a_service_is_asked_about_a_notification_once(site: Site) {
     let (store, vault) = (&site.store, site.vault().await);
     let inbox = with_shared(&site, &vault, &["1"]).await;
-    store.inboxes().end_shared(&vault, "shn_1", vec![], 10).await.unwrap();
+    store.inboxes().end_shared(&vault, "shn_1", EndedShared::default()).await.unwrap();
     push_shared(&site, &vault, &inbox, &["1"]).await;
     assert_eq!(take_shared(&site, &inbox, Duration::ZERO).await, [], "it sends the notification again");
     // The service no longer sends it again.
@@ -219,4 +222,64 @@ async fn a_service_that_is_to_be_left_in_peace_holds_up_no_other(site: Site) {
     assert_eq!(due().await, [other]);
     site.execute("UPDATE inboxes SET quiet_until = 1").await;
     assert_eq!(due().await, both);
+}
+
+/// A notification about lost events of a notification.
+async fn lost(site: &Site, inbox: &str, name: &str) -> EndedShared {
+    let key = crate::triggers::testing::key(&site.store).await;
+    let instead = Some(("shn_all".to_owned(), sealed(&key)));
+    let lost = NewShared { id: format!("shn_lost_{name}"), inbox: inbox.to_owned(), body: sealed(&key), instead };
+    EndedShared { lost: Some(lost), ..EndedShared::default() }
+}
+
+async fn lost_events_are_told_also_while_a_service_is_left_in_peace(site: Site) {
+    let (store, vault) = (&site.store, site.vault().await);
+    let inbox = with_shared(&site, &vault, &["1", "2"]).await;
+    site.execute("UPDATE shared_notifications SET created_at = created_at - 3700000 WHERE id = 'shn_1'").await;
+    let hour = Duration::from_secs(3600);
+    let old = store.inboxes().old_shared(&inbox, hour, 10).await.unwrap();
+    assert_eq!(old.iter().map(|old| old.id.as_str()).collect::<Vec<_>>(), ["shn_1"]);
+    let ended = lost(&site, &inbox, "a").await;
+    store.inboxes().end_shared(&vault, "shn_1", ended.clone()).await.unwrap();
+    // Another gateway has ended it too.
+    store.inboxes().end_shared(&vault, "shn_1", ended).await.unwrap();
+    store.inboxes().quiet(&inbox, Duration::from_secs(600)).await.unwrap();
+    assert_eq!(store.inboxes().with_shared().await.unwrap(), [""; 0], "it is told in a moment");
+    site.execute("UPDATE shared_notifications SET due_at = 0").await;
+    assert_eq!(store.inboxes().with_shared().await.unwrap(), *std::slice::from_ref(&inbox));
+    let taken = store.inboxes().take_shared(&inbox, Duration::ZERO, 10).await.unwrap();
+    assert_eq!(taken.iter().map(|taken| taken.id.as_str()).collect::<Vec<_>>(), ["shn_lost_a"]);
+    assert!(taken[0].age >= hour, "its gap is that of the notification");
+    assert_eq!(store.inboxes().old_shared(&inbox, hour, 10).await.unwrap(), [], "no one is asked about it");
+    site.execute("UPDATE inboxes SET quiet_until = NULL").await;
+    assert_eq!(take_shared(&site, &inbox, Duration::ZERO).await.len(), 2);
+}
+
+async fn many_notifications_about_lost_events_become_one(site: Site) {
+    let (store, vault) = (&site.store, site.vault().await);
+    let inbox = with_shared(&site, &vault, &[]).await;
+    let key = crate::triggers::testing::key(store).await;
+    for name in 0..12 {
+        let id = format!("shn_{name}");
+        let instead = Some(("shn_instead".to_owned(), sealed(&key)));
+        let shared = vec![NewShared { id: id.clone(), inbox: inbox.clone(), body: sealed(&key), instead }];
+        let pushed = crate::PushedEvents { shared, max_shared: 100, ..crate::PushedEvents::default() };
+        store.subscriptions().store_pushed(&vault, pushed).await.unwrap();
+        let ended = lost(&site, &inbox, &name.to_string()).await;
+        store.inboxes().end_shared(&vault, &id, ended).await.unwrap();
+    }
+    assert_eq!(site.execute("UPDATE shared_notifications SET due_at = 0 WHERE is_lost").await, 9);
+    assert_eq!(site.execute("DELETE FROM shared_notifications WHERE id = 'shn_all'").await, 1);
+}
+
+async fn the_time_without_an_answer_begins_with_the_first_failure(site: Site) {
+    let store = &site.store;
+    let id = store.inboxes().add(new("", "one")).await.unwrap().id;
+    let second = Duration::from_secs(1);
+    let unanswered = async || store.inboxes().note_unanswered(&id).await.unwrap();
+    assert!(unanswered().await < second * 3600);
+    site.execute("UPDATE inboxes SET unanswered_since = unanswered_since - 3600000").await;
+    assert!(unanswered().await >= second * 3600);
+    store.inboxes().note_answered(&id).await.unwrap();
+    assert!(unanswered().await < second * 3600);
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::Sealed;
 use crate::records::{new_id, record};
+use crate::triggers::NewEvent;
 
 /// An inbox to be stored.
 #[derive(Clone, Debug)]
@@ -148,8 +149,8 @@ pub struct NewShared {
     pub inbox: String,
     /// Its body, sealed with [`SharedNotification::context`].
     pub body: Sealed,
-    /// The id and the sealed body of the notification that takes its place if too many wait. `None`
-    /// if it is kept in any case.
+    /// The id and the sealed body of the notification that takes its place if too many wait. It is
+    /// about lost events. `None` if this one is, and is kept in any case.
     pub instead: Option<(String, Sealed)>,
 }
 
@@ -168,6 +169,18 @@ pub struct SharedNotification {
     pub created_at: SystemTime,
     /// Time since then, by the clock of the database.
     pub age: Duration,
+}
+
+/// The end of a notification that was kept.
+#[derive(Clone, Debug, Default)]
+pub struct EndedShared {
+    /// Events for the accounts that see it.
+    pub events: Vec<NewEvent>,
+    /// See [`PushedEvents::max_pending`](crate::PushedEvents::max_pending).
+    pub max_pending: u64,
+    /// The notification that tells accounts of its lost events, and the one for all accounts, which
+    /// takes its place if many wait. `None` if no event is lost.
+    pub lost: Option<NewShared>,
 }
 
 impl SharedNotification {

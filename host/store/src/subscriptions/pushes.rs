@@ -73,8 +73,8 @@ impl Subscriptions<'_> {
                 if !shared.is_empty() && are_known(connection, &events)? {
                     shared.retain(|new| new.instead.is_none());
                 }
-                let stored = insert_told_events(connection, &vault, events, (quota, max_pending))?;
-                // Each transaction locks rows in the same order.
+                // Each transaction locks rows in the same order, and subscriptions before their
+                // triggers, as the end of a step does.
                 about.sort_unstable();
                 // It is no sign of the subscription that has replaced the one that it is from.
                 let push = if is_former { "" } else { ", last_push_at = now_ms()" };
@@ -94,6 +94,7 @@ impl Subscriptions<'_> {
                         values![id],
                     )?;
                 }
+                let stored = insert_told_events(connection, &vault, events, (quota, max_pending))?;
                 for new in &shared {
                     keep_shared(connection, new, max_shared)?;
                 }

@@ -286,7 +286,10 @@ async fn another_account_under_the_name_gets_nothing_of_the_former_one(site: Sit
 
     connect("one").await.unwrap();
     assert!(store.subscriptions().get(&id).await.unwrap().unwrap().is_identified, "it is the same account");
+    site.execute("UPDATE subscriptions SET limited_until = 1, tried_at = 1").await;
     connect("other").await.unwrap();
+    let is_limited = "DELETE FROM subscriptions WHERE limited_until IS NOT NULL OR tried_at IS NOT NULL";
+    assert_eq!(site.execute(is_limited).await, 0, "the service has named no time for this account");
     assert_eq!(store.subscriptions().on_route("calendar", "hook", "", &route).await.unwrap(), []);
     let taken = take(&site).await.remove(0);
     assert_eq!((taken.is_identified, taken.standing, taken.cursor.clone()), (false, Standing::New, None));

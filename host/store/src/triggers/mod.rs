@@ -22,7 +22,7 @@ pub use self::types::{
     EventDelivery, IntegrationChange, KeptEvents, NewEvent, NewTrigger, Removed, StoredEvent, Trigger, TriggerChange,
     TriggerFilter, TriggerState, event_id, new_trigger_id,
 };
-pub(crate) use self::waiting::insert_told_events;
+pub(crate) use self::waiting::{insert_told_events, lock_subscriptions_of};
 
 #[cfg(test)]
 pub(crate) mod testing;

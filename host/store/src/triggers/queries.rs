@@ -123,6 +123,8 @@ impl Triggers<'_> {
         self.0
             .write(Durability::PowerLoss, move |connection| {
                 let Some(before) = find(connection, &id)? else { return Ok(None) };
+                // A step locks the subscription before its triggers too.
+                wake(connection, before.subscription.as_deref())?;
                 let TriggerChange { definition, labels, poll_s, paused } = change;
                 if let Some(definition) = definition {
                     connection.execute(
@@ -154,7 +156,6 @@ impl Triggers<'_> {
                     }
                     _ => {}
                 }
-                wake(connection, before.subscription.as_deref())?;
                 audit::note(connection, &by, AuditAction::TriggerChanged, &id, &before.tenant, "")?;
                 find(connection, &id)
             })
@@ -212,6 +213,10 @@ pub(crate) fn remove(
     left_for: Duration,
 ) -> Stored<Option<Removed>> {
     let Some(trigger) = find(connection, id)? else { return Ok(None) };
+    if let Some(subscription) = &trigger.subscription {
+        // A step locks the subscription before its triggers too.
+        lock_subscription(connection, subscription)?;
+    }
     unqueue_pending_events(connection, id)?;
     connection.execute("DELETE FROM triggers WHERE id = $1", values![id])?;
     audit::note(connection, by, AuditAction::TriggerDeleted, id, &trigger.tenant, "")?;
@@ -249,6 +254,11 @@ pub(super) fn set_state(
     )
 }
 
+/// Locks the row of a subscription until the transaction ends.
+pub(super) fn lock_subscription(connection: &mut dyn Connection, id: &str) -> Stored<()> {
+    connection.run("UPDATE subscriptions SET rung = rung WHERE id = $1", values![id])
+}
+
 fn wake(connection: &mut dyn Connection, subscription: Option<&str>) -> Stored<()> {
     if let Some(subscription) = subscription {
         connection.execute(
@@ -276,7 +286,8 @@ fn find_or_insert(connection: &mut dyn Connection, new: &NewTrigger, subscriptio
         // one. Its cursor is not that of the new trigger.
         connection.execute(
             "UPDATE subscriptions SET standing = 'new', cursor_key = NULL, cursor = NULL, expires_at = NULL, renewed_at = NULL,
-                 renew_at = NULL, read_at = NULL, failed_renewals = 0, failed_reads = 0, reason = NULL
+                 renew_at = NULL, read_at = NULL, limited_until = NULL, tried_at = NULL, failed_renewals = 0, failed_reads = 0,
+                 reason = NULL
              WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM triggers WHERE subscription = subscriptions.id)",
             values![&known],
         )?;

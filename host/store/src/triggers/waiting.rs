@@ -8,7 +8,7 @@ use database::value::values;
 use vault::Vault;
 
 use super::events::{COLUMNS, EventWebhooks, delete_delivery, insert_events, insert_webhooks, is_known};
-use super::queries::all_columns;
+use super::queries::{all_columns, lock_subscription};
 use super::types::{NewEvent, StoredEvent, Trigger};
 use crate::handles::Events;
 use crate::stored_bytes::Quota;
@@ -79,7 +79,8 @@ fn pending_of(connection: &mut dyn Connection, tenant: &str) -> Stored<u64> {
 /// Stores events that a service has told. `room` has the most bytes that a tenant may store, and
 /// the number of its webhooks that may wait for their delivery. Beyond the first, events are
 /// dropped; beyond the second, their webhooks wait. A trigger gets nothing if another account was
-/// connected since, or if the access of its account has ended.
+/// connected since, or if the access of its account has ended. The caller has locked the
+/// subscriptions.
 pub(crate) fn insert_told_events(
     connection: &mut dyn Connection,
     vault: &Vault,
@@ -111,6 +112,21 @@ pub(crate) fn insert_told_events(
         }
     }
     Ok(StoredPush { stored: insert_events(connection, vault, &admitted, &held)?, dropped })
+}
+
+/// Locks the subscriptions of these events, before their triggers are locked. Each transaction
+/// locks them in the same order, and no account is changed until it ends.
+pub(crate) fn lock_subscriptions_of(connection: &mut dyn Connection, events: &[NewEvent]) -> Stored<()> {
+    let mut subscriptions = BTreeSet::new();
+    for trigger in events.iter().map(|event| &event.trigger).collect::<BTreeSet<_>>() {
+        let of: Option<Option<String>> =
+            connection.optional("SELECT subscription FROM triggers WHERE id = $1", values![trigger])?;
+        subscriptions.extend(of.flatten());
+    }
+    for id in &subscriptions {
+        lock_subscription(connection, id)?;
+    }
+    Ok(())
 }
 
 /// Returns `true` if the account of a trigger is the one for which its service tells of events, and

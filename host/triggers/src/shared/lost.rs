@@ -1,6 +1,6 @@
 //! The accounts that may lack an event. Their receivers learn of the gap, once an hour.
 
-use super::{Lost, Shared};
+use super::{LONGEST_WAIT, Lost};
 use crate::backlog::gap_at;
 use crate::identity::is_named;
 use crate::step::Sealed;
@@ -15,40 +15,38 @@ const SUBSCRIPTIONS: u32 = 100;
 
 impl Triggers {
     /// Tells the receivers of triggers that they may lack events of the time at which a
-    /// notification came. `told` is a notification whose account has its event. What is read is
-    /// read once more.
+    /// notification came. What is read is read once more. Returns `false` if this gateway does not
+    /// know yet whose events they are, because the connector is not live. In the end, all are told.
     ///
     /// The conditions of the triggers do not count: a gap must not tell an account that something
     /// has happened where it may see nothing.
     ///
     /// # Errors
     /// If the store or the vault fails. A repetition tells no one twice.
-    pub(super) async fn tell_lost(
-        &self,
-        shared: &SharedNotification,
-        lost: &Lost,
-        told: Option<&Shared>,
-    ) -> Result<(), TriggerError> {
+    pub(super) async fn tell_lost(&self, shared: &SharedNotification, lost: &Lost) -> Result<bool, TriggerError> {
         let store = &self.parts.store;
-        let Some(made) = store.inboxes().get(&shared.inbox).await? else { return Ok(()) };
+        let Some(made) = store.inboxes().get(&shared.inbox).await? else { return Ok(true) };
         let connector = self.parts.registry.get(&made.connector);
         let inbox = connector.as_ref().and_then(|connector| inbox_of(connector, &made.inbox));
+        if inbox.is_none() && shared.age < LONGEST_WAIT {
+            return Ok(false);
+        }
         let (gap, data) = gap_at(shared.created_at);
         let mut after = String::new();
         loop {
             let subscriptions = store.subscriptions();
             let page =
                 subscriptions.at_inbox(&made.connector, &made.inbox, &made.tenant, &after, SUBSCRIPTIONS).await?;
-            let Some(last) = page.last() else { return Ok(()) };
+            let Some(last) = page.last() else { return Ok(true) };
             after.clone_from(&last.id);
             let mut gaps = Vec::new();
             for Subscription { id, secret, .. } in &page {
                 let sealed: Sealed = self.unseal(&Subscription::context(id), secret).await?;
                 let is = |named: &[Option<String>]| inbox.is_some_and(|inbox| is_named(inbox, named, &sealed.account));
-                if lost.named.as_ref().is_some_and(|named| !is(named)) {
+                if inbox.is_some() && lost.named.as_ref().is_some_and(|named| !is(named)) {
                     continue;
                 }
-                if told.is_some_and(|told| is(&told.named)) {
+                if lost.told.as_ref().is_some_and(|told| is(told)) {
                     continue;
                 }
                 let mut is_read = false;

@@ -22,7 +22,7 @@ use super::backlog::gap_at;
 use super::{TriggerError, Triggers};
 use hooks::Item;
 use store::digest::sha256_hex;
-use store::{Inbox, NewEvent, Sealed, SharedNotification};
+use store::{EndedShared, Inbox, NewEvent, NewShared, Sealed, SharedNotification};
 
 /// The most notifications of an inbox that wait until it is known who else sees them. If there are
 /// more, those who may lack their events learn of the gap.
@@ -43,6 +43,13 @@ const LIFE: Duration = Duration::from_secs(120);
 
 /// How often the service is asked about a notification.
 const MAX_ATTEMPTS: u32 = 12;
+
+/// If a service has not answered for so long, those who may lack events learn of the gap, for all
+/// notifications that have waited for so long, also if it was not asked about each.
+const UNANSWERED: Duration = Duration::from_secs(3600);
+
+/// Notifications that are read together, of those that have waited too long.
+const OLD: u32 = 100;
 
 /// Time until the service is asked again: after the first attempt, and the longest. Twelve attempts
 /// take more than an hour.
@@ -77,12 +84,31 @@ pub(super) struct Shared {
 }
 
 /// Events of which the service did not tell, or did not tell everyone.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub(super) struct Lost {
     /// The kind of the notifications. `None` for each.
     kind: Option<String>,
     /// The values that the accounts have. `None` for all accounts.
     named: Option<Vec<Option<String>>>,
+    /// The values of the account that has its events. `None` if no account has.
+    #[serde(default)]
+    told: Option<Vec<Option<String>>>,
+}
+
+impl Lost {
+    /// A notification that was not told to everyone who sees it.
+    fn of(kept: &Shared) -> Self {
+        let told = Some(kept.named.clone()).filter(|named| !named.is_empty());
+        Self { kind: Some(kept.kind.clone()), named: None, told }
+    }
+
+    /// The id under which it is kept after a notification has ended. It is the same for all that
+    /// came in one hour and have told the same account.
+    fn id(&self, ended: &SharedNotification) -> String {
+        let Self { kind, named, told } = self;
+        let parts = format!("{}\0{:?}", ended.inbox, (gap_at(ended.created_at).0, kind, named, told));
+        format!("shn_{}", sha256_hex(parts.as_bytes()).get(..32).unwrap_or_default())
+    }
 }
 
 impl Kept {
@@ -101,12 +127,12 @@ impl Kept {
 
     /// Takes the place of notifications of a kind, if too many wait.
     pub(super) fn instead_of(item: &Item) -> Self {
-        Self::Lost(Lost { kind: Some(item.kind.clone()), named: None })
+        Self::Lost(Lost { kind: Some(item.kind.clone()), named: None, told: None })
     }
 
     /// A notification that events of some accounts were lost.
     pub(super) fn lost_by(item: &Item) -> Self {
-        Self::Lost(Lost { kind: None, named: Some(item.named.clone()) })
+        Self::Lost(Lost { kind: None, named: Some(item.named.clone()), told: None })
     }
 
     /// The id under which it is kept.
@@ -147,9 +173,13 @@ impl Drop for Place {
 
 /// The result of taking a notification.
 enum Taken {
-    /// It has ended.
+    /// It has ended, and the service has answered if it was asked.
     Ended,
-    /// The service was asked and did not answer, or the gateway could not ask.
+    /// It is about lost events, or has waited too long. The service was not asked.
+    Unasked,
+    /// The service was asked and did not answer.
+    Unanswered,
+    /// The gateway could not ask.
     PutBack,
     /// The service wants no request for this time.
     Limited(Duration),
@@ -204,23 +234,57 @@ impl Triggers {
             if part.is_empty() {
                 break;
             }
-            let (mut has_ended, mut quiet, mut failed) = (false, None, None);
+            let (mut has_ended, mut is_unanswered, mut is_put_back) = (false, false, false);
+            let (mut quiet, mut failed) = (None, None);
             while let Some(taken) = part.join_next().await {
                 match taken.unwrap_or_else(|error| Err(TriggerError::Damaged(error.to_string()))) {
                     Ok(Taken::Ended) => has_ended = true,
-                    Ok(Taken::PutBack) => {}
+                    Ok(Taken::Unasked) => {}
+                    Ok(Taken::Unanswered) => is_unanswered = true,
+                    Ok(Taken::PutBack) => is_put_back = true,
                     Ok(Taken::Limited(delay)) => quiet = quiet.max(Some(delay)),
                     Err(error) => failed = Some(error),
                 }
             }
+            if has_ended {
+                self.parts.store.inboxes().note_answered(inbox).await?;
+            }
             // The service may be away. The other notifications need not find that out.
-            if let Some(delay) = quiet.or((!has_ended).then_some(FIRST_DELAY)) {
-                self.parts.store.inboxes().quiet(inbox, delay).await?;
+            let is_away = !has_ended && (is_unanswered || is_put_back || failed.is_some());
+            if let Some(delay) = quiet.or(is_away.then_some(FIRST_DELAY)) {
+                let inboxes = self.parts.store.inboxes();
+                inboxes.quiet(inbox, delay).await?;
+                let is_gone = is_away && is_unanswered && inboxes.note_unanswered(inbox).await? >= UNANSWERED;
+                self.give_up_old(inbox, if is_gone { UNANSWERED } else { LONGEST_WAIT }).await?;
                 return failed.map_or(Ok(()), Err);
             }
             if let Some(error) = failed {
                 return Err(error);
             }
+        }
+        Ok(())
+    }
+
+    /// Ends the notifications of an inbox that have waited for a time, without a further question.
+    async fn give_up_old(&self, inbox: &str, age: Duration) -> Result<(), TriggerError> {
+        while !self.stopping.is_cancelled() {
+            let old = self.parts.store.inboxes().old_shared(inbox, age, OLD).await?;
+            let mut ended = 0;
+            for shared in old {
+                let lost = match self.unseal(&SharedNotification::context(&shared.id), &shared.body).await {
+                    Ok(Kept::Shared(kept)) => Lost::of(&kept),
+                    Ok(Kept::Lost(lost)) => lost,
+                    Err(_) if shared.age >= LONGEST_WAIT => Lost::default(),
+                    // The vault may be able to read it later.
+                    Err(_) => continue,
+                };
+                self.end_asked(&shared, Vec::new(), Some(lost)).await?;
+                ended += 1;
+            }
+            if ended == 0 {
+                break;
+            }
+            tracing::warn!(inbox, ended, "a service does not say who else sees notifications");
         }
         Ok(())
     }
@@ -232,39 +296,40 @@ impl Triggers {
         let inboxes = self.parts.store.inboxes();
         let kept = match self.unseal(&SharedNotification::context(&shared.id), &shared.body).await {
             Ok(Kept::Lost(lost)) => {
-                self.tell_lost(shared, &lost, None).await?;
-                inboxes.forget_shared(&shared.id).await?;
-                return Ok(Taken::Ended);
+                match self.tell_lost(shared, &lost).await? {
+                    true => inboxes.forget_shared(&shared.id).await?,
+                    false => {
+                        let delay = shared.age.clamp(FIRST_DELAY, LONGEST_DELAY);
+                        inboxes.put_back_shared(&shared.id, delay, false).await?;
+                    }
+                }
+                return Ok(Taken::Unasked);
             }
             Ok(Kept::Shared(kept)) => kept,
             // The vault may be able to read it later.
             Err(_) if shared.age >= LONGEST_WAIT => {
-                self.tell_lost(shared, &Lost { kind: None, named: None }, None).await?;
-                inboxes.forget_shared(&shared.id).await?;
-                return Ok(Taken::Ended);
+                self.end_asked(shared, Vec::new(), Some(Lost::default())).await?;
+                return Ok(Taken::Unasked);
             }
             Err(error) => return Err(error),
         };
         let unasked = match self.events_of_others(shared, &kept).await {
             Ok(found) => {
-                if !found.is_whole {
-                    self.tell_lost(shared, &Lost { kind: Some(kept.kind.clone()), named: None }, Some(&kept)).await?;
-                }
-                self.end_asked(shared, found.events).await?;
+                let lost = (!found.is_whole).then(|| Lost::of(&kept));
+                self.end_asked(shared, found.events, lost).await?;
                 return Ok(Taken::Ended);
             }
             Err(unasked) => unasked,
         };
         let (reason, taken, was_asked) = match unasked {
-            Unasked::Failed(reason) => (reason, Taken::PutBack, true),
+            Unasked::Failed(reason) => (reason, Taken::Unanswered, true),
             Unasked::NotNow(reason) => (reason, Taken::PutBack, false),
             Unasked::Limited(delay) => ("the service has too many requests".to_owned(), Taken::Limited(delay), false),
         };
         let attempts = shared.attempts + u32::from(was_asked);
         if attempts >= MAX_ATTEMPTS || shared.age >= LONGEST_WAIT {
             tracing::warn!(inbox = shared.inbox, reason, "a service does not say who else sees a notification");
-            self.tell_lost(shared, &Lost { kind: Some(kept.kind.clone()), named: None }, Some(&kept)).await?;
-            self.end_asked(shared, Vec::new()).await?;
+            self.end_asked(shared, Vec::new(), Some(Lost::of(&kept))).await?;
             return Ok(taken);
         }
         tracing::info!(
@@ -274,7 +339,7 @@ impl Triggers {
         );
         let delay = match taken {
             Taken::Limited(delay) => delay,
-            Taken::Ended | Taken::PutBack => {
+            Taken::Ended | Taken::Unasked | Taken::Unanswered | Taken::PutBack => {
                 (FIRST_DELAY * 2_u32.saturating_pow(shared.attempts.min(8))).min(LONGEST_DELAY)
             }
         };
@@ -282,15 +347,40 @@ impl Triggers {
         Ok(taken)
     }
 
-    /// Stores the events of a notification about which the service was asked.
-    async fn end_asked(&self, shared: &SharedNotification, events: Vec<NewEvent>) -> Result<(), TriggerError> {
+    /// Stores the events of a notification about which the service was asked. Those who may lack
+    /// an event learn of the gap a moment later, once for all notifications that end until then.
+    async fn end_asked(
+        &self,
+        shared: &SharedNotification,
+        events: Vec<NewEvent>,
+        lost: Option<Lost>,
+    ) -> Result<(), TriggerError> {
+        let lost = match lost {
+            Some(lost) => Some(self.keep_lost(shared, lost).await?),
+            None => None,
+        };
         let max_pending = self.parts.config.triggers.max_pending_per_tenant;
-        let told = self.parts.store.inboxes().end_shared(self.vault().await?, &shared.id, events, max_pending).await?;
+        let ended = EndedShared { events, max_pending, lost };
+        let told = self.parts.store.inboxes().end_shared(self.vault().await?, &shared.id, ended).await?;
         self.tell_dropped(&told.dropped).await?;
         if told.stored > 0 {
             self.parts.webhooks.wake();
             self.wake_waiting();
         }
         Ok(())
+    }
+
+    /// The notification that tells of the lost events of another one, and the one for all accounts.
+    async fn keep_lost(&self, shared: &SharedNotification, lost: Lost) -> Result<NewShared, TriggerError> {
+        let all = Lost { told: None, named: None, kind: lost.kind.clone() };
+        let (id, body) = self.seal_lost(shared, lost).await?;
+        let instead = Some(self.seal_lost(shared, all).await?);
+        Ok(NewShared { id, inbox: shared.inbox.clone(), body, instead })
+    }
+
+    async fn seal_lost(&self, shared: &SharedNotification, lost: Lost) -> Result<(String, Sealed), TriggerError> {
+        let id = lost.id(shared);
+        let body = self.seal(&SharedNotification::context(&id), &Kept::Lost(lost)).await?;
+        Ok((id, body))
     }
 }
