@@ -9,7 +9,7 @@
 //! - [`each_element`] and [`each_member`] call a function for each part, which can stop the reading
 //! - [`at`] finds the value at a JSON Pointer
 //! - [`object`] joins members to the text of an object
-//! - [`readable`] and [`repaired`] replace what most parsers refuse
+//! - [`readable()`] and [`repaired`] replace what most parsers refuse
 
 mod name;
 mod pointer;
