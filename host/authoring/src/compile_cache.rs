@@ -91,7 +91,7 @@ fn make(folder: &Path) -> Result<(), CacheError> {
     if fs::symlink_metadata(&path).is_ok() {
         return Ok(());
     }
-    // The key is written and forgotten. It is read like that of another command.
+    // The key is written and forgotten. Then it is read again, as another command would read it.
     let mut key = Zeroizing::new([0_u8; KEY_BYTES]);
     let random = SystemRandom::new().fill(key.as_mut_slice());
     random.map_err(|_| failed(io::Error::other("the operating system gives no random numbers")))?;

@@ -83,7 +83,7 @@ impl Integrations {
     /// connected under this name. Nothing is stored then.
     ///
     /// # Errors
-    /// The outer error is as that of [`Integrations::connect`].
+    /// See [`Integrations::connect`] for the outer error.
     pub(super) async fn connect_unless_other(
         self: &Arc<Self>,
         holder: &Holder,

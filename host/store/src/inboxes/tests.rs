@@ -249,7 +249,7 @@ async fn lost_events_are_told_also_while_a_service_is_left_in_peace(site: Site) 
     assert_eq!(store.inboxes().with_shared().await.unwrap(), *std::slice::from_ref(&inbox));
     let taken = store.inboxes().take_shared(&inbox, Duration::ZERO, 10).await.unwrap();
     assert_eq!(taken.iter().map(|taken| taken.id.as_str()).collect::<Vec<_>>(), ["shn_lost_a"]);
-    assert!(taken[0].age >= hour, "its gap is that of the notification");
+    assert!(taken[0].age >= hour, "its gap is as old as the notification");
     assert_eq!(store.inboxes().old_shared(&inbox, hour, 10).await.unwrap(), [], "no one is asked about it");
     site.execute("UPDATE inboxes SET quiet_until = NULL").await;
     assert_eq!(take_shared(&site, &inbox, Duration::ZERO).await.len(), 2);

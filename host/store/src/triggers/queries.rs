@@ -283,7 +283,7 @@ fn find_or_insert(connection: &mut dyn Connection, new: &NewTrigger, subscriptio
     )?;
     if let Some(known) = known {
         // One without triggers is about to end, or has ended, so the service is asked for another
-        // one. Its cursor is not that of the new trigger.
+        // one. Its cursor is not for the new trigger.
         connection.execute(
             "UPDATE subscriptions SET standing = 'new', cursor_key = NULL, cursor = NULL, expires_at = NULL, renewed_at = NULL,
                  renew_at = NULL, read_at = NULL, limited_until = NULL, tried_at = NULL, failed_renewals = 0, failed_reads = 0,

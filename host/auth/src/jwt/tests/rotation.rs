@@ -50,7 +50,7 @@ async fn many_forged_tokens_at_once_cause_one_fetch() {
     let forged: Vec<_> = (0..200).map(|_| Pair::ec().sign(es256("1"), &claims(json!({})))).collect();
     let answers = join_all(forged.iter().map(|token| issuers.verify(token))).await;
     assert!(answers.iter().all(|answer| answer == &Err(JwtError::WrongSignature)));
-    assert_eq!(published.fetches(), 2, "the first fetch is that of the start");
+    assert_eq!(published.fetches(), 2, "the first fetch was at the start");
     issuers.verify(&pair.sign(es256("1"), &claims(json!({})))).await.unwrap();
     // An unknown key has the same pause.
     assert_eq!(issuers.verify(&pair.sign(es256("2"), &claims(json!({})))).await, Err(JwtError::UnknownKey));
