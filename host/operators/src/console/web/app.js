@@ -4,7 +4,7 @@ import { render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { askEarly, call, root, useDocument, useLoad } from "./api.js";
 import { placeOf } from "./find.js";
-import { announce, html, Live, Problem, Text, text, Title } from "./parts.js";
+import { announce, Awaited, html, Live, Problem, Text, text, Title } from "./parts.js";
 import { go, read, to, usePlace } from "./route.js";
 import { words } from "./words.js";
 
@@ -69,7 +69,7 @@ function Screen({ place, session }) {
   const chosen = id === undefined ? list : one;
   if (!chosen) return html`<${Title}>${words.notFound}<//><p><a href=${to(["calls"])}>${words.calls.title}</a></p>`;
   const Chosen = module?.[chosen];
-  if (!Chosen) return html`<${Problem} of=${problem} /><p>${!problem && words.loading}</p>`;
+  if (!Chosen) return html`<${Awaited} data=${Chosen} problem=${problem} />`;
   // Another thing is another screen, so that nothing of the last one stays. The choices of an operation stay.
   const key = name === "try" ? name : `${name}/${id ?? ""}`;
   return html`<${Chosen} key=${key} id=${id} connector=${id} operation=${operation} query=${place.query} session=${session} />`;

@@ -3,7 +3,7 @@
 import { call as request, useDocument, useLoad, withQuery } from "./api.js";
 import { curl } from "./commands.js";
 import { List } from "./list.js";
-import { Code, ExactTime, Facts, html, IdLink, Problem, Section, State, Status, Table, Text, text, Time, Title } from "./parts.js";
+import { Awaited, Code, ExactTime, Facts, html, IdLink, Section, State, Status, Table, Text, text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
 import { words } from "./words.js";
 
@@ -35,7 +35,7 @@ export function Call({ id, session }) {
   return html`
     <${Title}>${say.one(id)}<//>
     <p class="buttons"><a href=${to(["calls"])}>${say.title}</a> <button type="button" onClick=${reload}>${words.refresh}</button></p>
-    <${Problem} of=${problem} />
+    <${Awaited} data=${call} problem=${problem} />
     ${call && html`<${Details} call=${call} session=${session} />`}
   `;
 }
@@ -123,9 +123,9 @@ const PLACES_OF_OWNERS = { caller: ["tries"], user: [], operator: ["connector", 
 /** The account of the call: its state, and what its provider said last. */
 function Account({ call: { tenant, connector, subject, user_identifier: account } }) {
   const wanted = withQuery("/admin/integrations", { tenant, connector, subject, user_identifier: account, limit: 5 });
-  const { data } = useLoad((signal) => request("GET", wanted, { signal }), [wanted]);
+  const { data, problem } = useLoad((signal) => request("GET", wanted, { signal }), [wanted]);
   const found = data?.integrations.filter((one) => (one.subject ?? null) === (subject ?? null));
-  if (!found) return null;
+  if (!found) return html`<${Awaited} data=${found} problem=${problem} />`;
   if (!found.length) return html`<p>${say.noAccount(text(connector))}</p>`;
   return found.map((one) => html`<p>
     ${say.theAccount} <a href=${to(["integrations", one.id])}><${Text} of=${one.user_identifier} /></a> <${State} of=${one.status} />

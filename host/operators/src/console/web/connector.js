@@ -3,7 +3,7 @@
 import { all, call, useDocument, useLoad } from "./api.js";
 import { Install } from "./connectors.js";
 import { ChangeButton } from "./dialog.js";
-import { ExactTime, Facts, html, IdLink, Problem, Section, State, Table, Text, text, Title } from "./parts.js";
+import { Awaited, ExactTime, Facts, html, IdLink, Section, State, Table, Text, text, Title } from "./parts.js";
 import { go, to } from "./route.js";
 import { Touches } from "./touches.js";
 import { words } from "./words.js";
@@ -43,7 +43,7 @@ export function Connector({ id }) {
       <button type="button" onClick=${reload}>${words.refresh}</button>
       ${data?.service && !data.service.shipped && html`<${Remove} id=${id} />`}
     </p>
-    <${Problem} of=${problem} />
+    <${Awaited} data=${data} problem=${problem} />
     ${data && !data.service && !data.here && html`<p>${say.notLive}</p>`}
     ${data && html`<${Details} id=${id} data=${data} reload=${reload} />`}
   `;

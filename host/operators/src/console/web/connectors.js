@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { call, useDocument, withQuery } from "./api.js";
 import { ReasonField } from "./dialog.js";
 import { List } from "./list.js";
-import { Actor, announce, ExactTime, html, IdLink, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
+import { Actor, announce, Awaited, ExactTime, html, IdLink, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
 import { words } from "./words.js";
 
 const say = words.connectors;
@@ -41,8 +41,8 @@ export function Connectors({ query }) {
 
 /** The files that this gateway refused, each with its reason. */
 function Refused() {
-  const { data } = useDocument("/connectors");
-  if (!data?.refused.length) return null;
+  const { data, problem } = useDocument("/connectors");
+  if (!data?.refused.length) return html`<${Awaited} data=${data} problem=${problem} />`;
   return html`<${Section} title=${say.refused}>
     <${Table} caption=${say.refusedCaption} rows=${data.refused} columns=${[
       [say.file, (one) => html`<${Text} of=${one.file} />`],

@@ -3,7 +3,7 @@
 
 import { useEffect } from "preact/hooks";
 import { all, call, useLoad, withQuery } from "./api.js";
-import { html, Problem, Title } from "./parts.js";
+import { Awaited, html, Title } from "./parts.js";
 import { to } from "./route.js";
 import { words } from "./words.js";
 
@@ -87,8 +87,8 @@ export function Find({ id: name }) {
   }, [only]);
   return html`
     <${Title}>${say.title(name)}<//>
-    <${Problem} of=${problem} />
-    <p role="status">${!data && !problem && words.loading}${data?.length === 0 && say.nothing}${data?.length > 1 && say.several}</p>
+    <${Awaited} data=${data} problem=${problem} />
+    <p role="status">${data?.length === 0 && say.nothing}${data?.length > 1 && say.several}</p>
     ${data?.length === 0 && html`<p>${say.hint}</p>`}
     ${data?.length > 1 && html`<ul>${data.map((one) => html`<li><a href=${one.href}>${one.label}</a></li>`)}</ul>`}
   `;

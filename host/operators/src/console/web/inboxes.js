@@ -5,7 +5,7 @@ import { call, useDocument, withQuery } from "./api.js";
 import { ChangeButton, ReasonField } from "./dialog.js";
 import { columns as requestColumns } from "./hook_requests.js";
 import { List } from "./list.js";
-import { announce, Code, ExactTime, Facts, html, IdLink, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
+import { announce, Awaited, Code, ExactTime, Facts, html, IdLink, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
 import { go, to } from "./route.js";
 import { Touches } from "./touches.js";
 import { words } from "./words.js";
@@ -89,7 +89,7 @@ export function Inbox({ id }) {
       ${inbox && html`<${ChangeButton} label=${say.remove} title=${say.removeTitle(name(inbox))} danger=${true} what=${html`<${Removed} of=${inbox} />`} change=${remove}
         onDone=${() => go(["inboxes"])} />`}
     </p>
-    <${Problem} of=${problem} />
+    <${Awaited} data=${inbox} problem=${problem} />
     ${inbox && html`<${Details} inbox=${inbox} path=${path} reload=${reload} />`}
   `;
 }
@@ -105,8 +105,8 @@ function Removed({ of: inbox }) {
   };
   return html`
     <p>${say.removeWhat(name(inbox), inbox.tenant)}</p>
-    <${Problem} of=${problem} />
-    ${data ? html`<${Touches} of=${[triggers]} />` : !problem && html`<p aria-busy="true">${words.loading}</p>`}
+    <${Awaited} data=${data} problem=${problem} />
+    ${data && html`<${Touches} of=${[triggers]} />`}
   `;
 }
 
@@ -150,10 +150,11 @@ function Secrets({ inbox, path, reload }) {
 
 function Requests({ id }) {
   const { data, problem } = useDocument(withQuery("/admin/hook-requests", { inbox: id }));
-  const rows = data?.hook_requests ?? [];
+  const rows = data?.hook_requests;
   return html`<${Section} title=${say.requests}>
-    <${Problem} of=${problem} />
-    ${rows.length > 0 ? html`<${Table} caption=${words.hookRequests.caption} columns=${requestColumns} rows=${rows} />` : html`<p>${words.none["/admin/hook-requests"]}</p>`}
+    <${Awaited} data=${data} problem=${problem} />
+    ${rows?.length > 0 && html`<${Table} caption=${words.hookRequests.caption} columns=${requestColumns} rows=${rows} />`}
+    ${rows?.length === 0 && html`<p>${words.none["/admin/hook-requests"]}</p>`}
     <p><a href=${to(["hook-requests"], { inbox: id })}>${say.allRequests}</a></p>
   <//>`;
 }

@@ -3,7 +3,7 @@
 import { call, useDocument } from "./api.js";
 import { ChangeButton } from "./dialog.js";
 import { List } from "./list.js";
-import { ExactTime, Facts, html, IdLink, Problem, State, Text, text, Time, Title } from "./parts.js";
+import { Awaited, ExactTime, Facts, html, IdLink, State, Text, text, Time, Title } from "./parts.js";
 import { go, to } from "./route.js";
 import { Touches } from "./touches.js";
 import { words } from "./words.js";
@@ -40,7 +40,7 @@ export function Integration({ id }) {
       <button type="button" onClick=${reload}>${words.refresh}</button>
       ${one && html`<${Changes} one=${one} path=${path} reload=${reload} />`}
     </p>
-    <${Problem} of=${problem} />
+    <${Awaited} data=${one} problem=${problem} />
     ${one && html`<${Details} one=${one} />`}
   `;
 }

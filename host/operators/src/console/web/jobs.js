@@ -3,7 +3,7 @@
 import { call, useDocument } from "./api.js";
 import { ChangeButton } from "./dialog.js";
 import { List } from "./list.js";
-import { Code, ExactTime, Facts, html, IdLink, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
+import { Awaited, Code, ExactTime, Facts, html, IdLink, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
 import { words } from "./words.js";
 
@@ -47,7 +47,7 @@ export function Job({ id }) {
       <button type="button" onClick=${reload}>${words.refresh}</button>
       ${canCancel && html`<${ChangeButton} label=${say.cancel} danger=${true} what=${html`<p>${say.cancelWhat(`${text(job.connector)}/${text(job.operation)}`, text(job.tenant))}</p>`} change=${cancel} onDone=${reload} />`}
     </p>
-    <${Problem} of=${problem} />
+    <${Awaited} data=${job} problem=${problem} />
     ${job && html`<${Details} job=${job} />`}
   `;
 }

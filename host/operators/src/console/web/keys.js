@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { call, useDocument } from "./api.js";
 import { ChangeButton, closeDialog, DialogButton, ReasonField } from "./dialog.js";
 import { List } from "./list.js";
-import { Actor, Code, ExactTime, Facts, html, IdLink, Problem, State, Text, text, Time, Title } from "./parts.js";
+import { Actor, Awaited, Code, ExactTime, Facts, html, IdLink, Problem, State, Text, text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
 import { words } from "./words.js";
 
@@ -58,7 +58,7 @@ export function Key({ id }) {
       ${key && !key.revoked_at && html`<${ChangeButton} label=${say.revoke} title=${say.revokeTitle(text(key.name))} danger=${true} what=${html`<${Revoked} of=${key} />`}
         change=${revoke} onDone=${reload} />`}
     </p>
-    <${Problem} of=${problem} />
+    <${Awaited} data=${key} problem=${problem} />
     ${key && html`
       <${Facts} of=${[
         [say.name, html`<${Text} of=${key.name} />`],

@@ -3,7 +3,7 @@
 import { all, call, MOST_ENTRIES, Refusal, send, useLoad, useTurns, withQuery } from "./api.js";
 import { LastHour } from "./charts.js";
 import { series, sum } from "./metrics.js";
-import { html, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
+import { Awaited, html, Section, State, Table, Text, text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
 import { words } from "./words.js";
 
@@ -68,8 +68,7 @@ export function Overview() {
       <button type="button" onClick=${refresh} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button>
       <span class="small">${data && say.refreshed(words.clock(data.at), PAUSE / 1000)}</span>
     </p>
-    <${Problem} of=${problem ?? data?.problem} />
-    ${!data && loading && html`<p>${words.loading}</p>`}
+    <${Awaited} data=${data} problem=${problem ?? data?.problem} />
     ${data && html`<${Verdict} cards=${cards} />
       <ul class="cards">${cards.map((card) => html`<${Card} key=${card.name} ...${card} />`)}</ul>`}
     ${data?.samples && html`<${LastHour} of=${data.samples} />`}

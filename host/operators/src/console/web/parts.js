@@ -135,6 +135,11 @@ export function Problem({ of }) {
   </div>`;
 }
 
+/** What is shown until data are there: that they are on the way, or why they do not come. */
+export function Awaited({ data, problem }) {
+  return data || problem ? html`<${Problem} of=${problem} />` : html`<p aria-busy="true">${words.loading}</p>`;
+}
+
 /** A text to copy, such as a command. */
 export function Code({ label, children }) {
   const [copied, setCopied] = useState(false);

@@ -6,7 +6,7 @@ import { columns as callColumns, tellWho } from "./calls.js";
 import { columns as accountColumns } from "./integrations.js";
 import { columns as jobColumns } from "./jobs.js";
 import { columns as keyColumns, stateOf as stateOfKey } from "./keys.js";
-import { Actor, html, IdLink, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
+import { Actor, Awaited, html, IdLink, Section, State, Table, Text, text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
 import { columns as triggerColumns } from "./triggers.js";
 import { words } from "./words.js";
@@ -79,8 +79,7 @@ export function Person({ id: name }) {
   return html`
     <${Title}>${say.one(name)}<//>
     <p class="buttons"><button type="button" onClick=${reload} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button></p>
-    <${Problem} of=${problem} />
-    ${!data && loading && html`<p>${words.loading}</p>`}
+    <${Awaited} data=${data} problem=${problem} />
     ${data && html`
       <${Wrong} data=${data} />
       <${Users} users=${data.users} name=${name} />

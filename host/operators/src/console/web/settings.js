@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { useDocument } from "./api.js";
-import { html, Problem, Section, State, Table, Text, text, Title } from "./parts.js";
+import { Awaited, html, Problem, Section, State, Table, Text, text, Title } from "./parts.js";
 import { words } from "./words.js";
 
 const say = words.settings;
@@ -45,7 +45,7 @@ function Configuration() {
     .filter(({ settings }) => settings.length > 0);
   return html`
     <p>${say.configurationLead}</p>
-    <${Problem} of=${problem} />
+    <${Awaited} data=${data} problem=${problem} />
     <form class="filters" role="search" aria-label=${say.search} onSubmit=${(event) => event.preventDefault()}>
       <label>${say.search} <input type="search" value=${wanted} autocomplete="off" spellcheck=${false} onInput=${(event) => setWanted(event.currentTarget.value)} /></label>
     </form>

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { all, call, useLoad } from "./api.js";
 import { ChangeButton, ReasonField } from "./dialog.js";
 import { List } from "./list.js";
-import { announce, ExactTime, Facts, html, IdLink, Problem, Section, Table, Text, text, Title } from "./parts.js";
+import { announce, Awaited, ExactTime, Facts, html, IdLink, Problem, Section, Table, Text, text, Title } from "./parts.js";
 import { to } from "./route.js";
 import { words } from "./words.js";
 
@@ -49,7 +49,7 @@ export function Tenant({ id }) {
       <li><a href=${to(["audit"], { tenant: id })}>${words.audit.title}</a></li>
     </ul>
     <${Section} title=${say.clients}>
-      <${Problem} of=${problem} />
+      <${Awaited} data=${data} problem=${problem} />
       ${data && (data.length === 0 ? html`<p>${say.noClients}</p>` : html`<${Table} caption=${say.clientsCaption} rows=${data} columns=${[
         [say.name, (one) => html`<${Text} of=${one.name} />`],
         [say.clientId, (one) => html`<${Text} of=${one.client_id} />`],

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { call, useDocument, useLoad, withQuery } from "./api.js";
 import { ChangeButton } from "./dialog.js";
 import { List } from "./list.js";
-import { Code, ExactTime, Facts, html, IdLink, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
+import { Awaited, Code, ExactTime, Facts, html, IdLink, Section, State, Table, Text, text, Time, Title } from "./parts.js";
 import { go, to } from "./route.js";
 import { Attempts } from "./webhooks.js";
 import { words } from "./words.js";
@@ -47,7 +47,7 @@ export function Trigger({ id, session }) {
       <button type="button" onClick=${reload}>${words.refresh}</button>
       ${one && html`<${Changes} one=${one} path=${path} isOwn=${isOwn} reload=${reload} />`}
     </p>
-    <${Problem} of=${problem} />
+    <${Awaited} data=${one} problem=${problem} />
     ${one && html`<${Details} one=${one} />`}
     ${one && (isOwn ? html`<${Events} id=${id} turn=${count} />` : html`<${Section} title=${say.events}><p>${say.ofOthers(text(one.tenant))}</p><//>`)}
   `;
@@ -130,7 +130,7 @@ function Events({ id, turn }) {
   const path = `/triggers/${encodeURIComponent(id)}/events`;
   const { data: events, problem } = useLoad((signal) => lastEvents(path, signal), [path, turn]);
   return html`<${Section} title=${say.events}>
-    <${Problem} of=${problem} />
+    <${Awaited} data=${events} problem=${problem} />
     ${events?.length === 0 && html`<p>${say.noEvents}</p>`}
     ${events?.length > 0 && html`<${Table} caption=${say.eventsCaption} rows=${events} columns=${[
       [words.time, (one) => html`<${Time} at=${one.timestamp} />`],
@@ -155,5 +155,5 @@ function Whole({ path, event: { data, event } }) {
 function Deliveries({ path }) {
   const { data, problem } = useDocument(path);
   const line = (one) => html`<li><${Text} of=${one.url ?? one.receiver} /> <${State} of=${one.status} /> <${Attempts} of=${one.attempts} /></li>`;
-  return html`<${Problem} of=${problem} />${data && html`<ul>${data.deliveries.map(line)}</ul>`}`;
+  return html`<${Awaited} data=${data} problem=${problem} />${data && html`<ul>${data.deliveries.map(line)}</ul>`}`;
 }

@@ -5,7 +5,7 @@ import { call, headerText, send, useDocument, useLoad, withQuery } from "./api.j
 import { curl, javascript, python, toolCall } from "./commands.js";
 import { ChangeButton } from "./dialog.js";
 import { Fields, resolved } from "./form.js";
-import { announce, Code, Facts, html, IdLink, Problem, Section, State, Status, Table, Text, text, Title } from "./parts.js";
+import { announce, Awaited, Code, Facts, html, IdLink, Problem, Section, State, Status, Table, Text, text, Title } from "./parts.js";
 import { go, to } from "./route.js";
 import { words } from "./words.js";
 
@@ -32,7 +32,7 @@ export function Try({ connector, operation, session }) {
   return html`
     <${Title}>${say.title}<//>
     <p>${say.lead}</p>
-    <${Problem} of=${problem} />
+    <${Awaited} data=${data} problem=${problem} />
     <form class="filters" onSubmit=${(event) => event.preventDefault()}>
       <label>${words.connector} <select onChange=${(event) => go(["try", event.currentTarget.value].filter(Boolean))}>
         <option value="">${say.choose}</option>${options(live.map((one) => one.connector), connector)}
@@ -58,8 +58,7 @@ async function load(connector, operation) {
 
 function Operation({ connector, operation, session }) {
   const { data, problem, reload } = useLoad(() => load(connector, operation), [connector.connector, operation]);
-  if (problem) return html`<${Problem} of=${problem} />`;
-  if (!data) return html`<p>${words.loading}</p>`;
+  if (!data) return html`<${Awaited} data=${data} problem=${problem} />`;
   if (!data.entry) return html`<p>${say.unknown}</p>`;
   return html`<${Call} ...${{ connector, operation, session, reload, ...data }} />`;
 }
