@@ -28,13 +28,19 @@ async function person(locale = "en-US") {
     return route.fulfill({ contentType: "text/html", body: "<title>The application</title>" });
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(120_000);
   page.on("pageerror", (error) => seen.errors.push(error.message));
   page.on("console", (message) => {
     // A page with 403, 404 or 410 is what the test asks for.
     if (message.type() === "error" && !message.text().includes("the server responded with a status of 4")) seen.errors.push(message.text());
   });
   return page;
+}
+
+/** Waits until a page with this heading is there to its end. */
+async function arriveAt(page, heading) {
+  await page.locator("h1", { hasText: heading }).waitFor();
+  await page.waitForLoadState();
 }
 
 // Ann has JavaScript, so that axe can run. The page has none.
@@ -77,13 +83,13 @@ await tabTo(ann, ann.getByText("With a code, on this or another device"), seen);
 await ann.keyboard.press("Enter");
 await tabTo(ann, ann.locator("form", { has: ann.locator('[value="oauth2_device_code"]') }).getByRole("button"), seen);
 await ann.keyboard.press("Enter");
-await ann.locator("h1", { hasText: "Enter this code at the service" }).waitFor();
+await arriveAt(ann, "Enter this code at the service");
 seen.pages.code = await ann.innerText("main");
 await inEveryLook(ann, "code", seen);
 await tabTo(ann, ann.getByRole("link", { name: `${provider}/activate` }), seen);
 await tabTo(ann, ann.getByRole("link", { name: "I have entered the code" }), seen);
 await ann.keyboard.press("Enter");
-await ann.locator("h1", { hasText: "Connect your accounts" }).waitFor();
+await arriveAt(ann, "Connect your accounts");
 await ann.goto(link);
 
 // Another browser with the same link.
@@ -140,9 +146,10 @@ await greta.waitForURL(/error=key_refused/);
 await lookInGerman(greta, "refused");
 await greta.getByText("Mit einem Code, auf diesem oder einem anderen Gerät").click();
 await greta.locator("form", { has: greta.locator('[value="oauth2_device_code"]') }).getByRole("button").click();
-await greta.locator("h1", { hasText: "Geben Sie diesen Code beim Dienst ein" }).waitFor();
+await arriveAt(greta, "Geben Sie diesen Code beim Dienst ein");
 await lookInGerman(greta, "code");
 await greta.getByRole("link", { name: "Ich habe den Code eingegeben" }).click();
+await arriveAt(greta, "Konten verbinden");
 await greta.getByRole("button", { name: /verbinden$/ }).first().click();
 await greta.getByRole("button", { name: "Allow" }).click();
 await greta.waitForURL(german);
@@ -151,7 +158,7 @@ const hans = await person("de-DE");
 await hans.goto(german);
 await lookInGerman(hans, "other");
 await greta.getByRole("button", { name: "Ohne die anderen abschließen" }).click();
-await greta.locator("h1", { hasText: "Sie sind fertig" }).waitFor();
+await arriveAt(greta, "Sie sind fertig");
 await lookInGerman(greta, "finished");
 await greta.goto(expired);
 await lookInGerman(greta, "expired");

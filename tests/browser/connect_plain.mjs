@@ -7,7 +7,7 @@ import { chromium } from "playwright-core";
 const [executablePath, link] = process.argv.slice(2);
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"] });
 const page = await (await browser.newContext({ javaScriptEnabled: false })).newPage();
-page.setDefaultTimeout(60_000);
+page.setDefaultTimeout(120_000);
 await page.goto(link);
 await page.getByRole("button", { name: /^Connect/ }).first().click();
 await page.getByRole("button", { name: "Allow" }).click();

@@ -4,19 +4,37 @@
 // of things to change as JSON, and a file. The program prints what it saw as JSON.
 
 import { chromium } from "playwright-core";
-import { check, confirm, nothingSeen, openScreen, OPTIONS, person, settled, signIn } from "./console_person.mjs";
+import { check, confirm, nothingSeen, openScreen, OPTIONS, person, refreshUntil, settled, signIn, visit } from "./console_person.mjs";
 import { tabTo } from "./looks.mjs";
 
 const [executablePath, address, key, hostile, userKey, idsText, file] = process.argv.slice(2);
 const ids = JSON.parse(idsText);
-const seen = nothingSeen();
+const seen = { ...nothingSeen(), typed: [] };
 const browser = await chromium.launch({ executablePath, args: OPTIONS });
 const page = await person(browser, address, seen);
 const look = (name) => check(page, name, seen);
+
+/** Holds back the answers to requests for addresses of a pattern, until the function that this returns is called. */
+async function holdBack(pattern) {
+  let release;
+  const released = new Promise((done) => {
+    release = done;
+  });
+  await page.route(pattern, async (route) => {
+    await released;
+    return route.fallback();
+  });
+  return async () => {
+    release();
+    await settled(page);
+    await page.unroute(pattern);
+  };
+}
+
 const shown = (name) => page.getByRole("region", { name, exact: true }).innerText();
 
 async function open(place, text) {
-  await page.goto(`${address}/console#/${place}`);
+  await visit(page, `${address}/console#/${place}`);
   await page.locator("main", { hasText: text }).waitFor();
   await settled(page);
 }
@@ -41,6 +59,14 @@ await tabTo(page, page.getByRole("link", { name: "First page" }), seen);
 await page.keyboard.press("Enter");
 await page.locator("#main").getByText("50 entries on this page.").waitFor();
 await page.locator("th[aria-sort=ascending]", { hasText: "Duration" }).waitFor();
+
+// While a list loads, it keeps what someone types into its filters.
+const answerList = await holdBack("**/admin/calls*");
+await page.getByRole("button", { name: "Refresh", exact: true }).click();
+await tabTo(page, page.getByLabel("Connector", { exact: true }), seen, "Shift+Tab");
+await page.keyboard.type("free");
+await answerList();
+seen.typed.push(await page.getByLabel("Connector", { exact: true }).inputValue());
 
 // An account is connected from Try, on the page for users, and used.
 await open("try/keyed/whoami", "The same call");
@@ -82,19 +108,16 @@ seen.programs = { curl: await shown("curl"), python: await shown("Python"), java
 await page.getByLabel("Body as JSON").fill(JSON.stringify({ path: "/down" }));
 await tabTo(page, page.getByRole("button", { name: "Send" }), seen);
 await page.keyboard.press("Enter");
-await page.locator("dd", { hasText: "502" }).waitFor();
+await page.locator("dd").getByText("502", { exact: true }).waitFor();
 await tabTo(page, page.locator("dd").getByRole("link"), seen);
 await page.keyboard.press("Enter");
 await page.locator("h1", { hasText: "Call" }).waitFor();
 // The record is written a moment after the answer.
-for (let tries = 0; tries < 50 && !(await page.getByText("The account").count()); tries += 1) {
-  await page.getByRole("button", { name: "Refresh" }).click();
-  await page.getByText("The account").waitFor({ timeout: 500 }).catch(() => null);
-}
+await refreshUntil(page, page.getByText("The account"));
 await look("failed call");
 // The reason leads to the account itself, not to a list of accounts.
 const ofReason = page.locator(".reason").getByRole("link", { name: ids.account, exact: true });
-seen.account = await ofReason.getAttribute("href", { timeout: 5_000 }).catch(() => null);
+seen.account = await ofReason.getAttribute("href", { timeout: 60_000 }).catch(() => null);
 
 // The form of an operation has the fields of its example, and the answer has its members with their types.
 await open("try/dex_market_data/get_pairs_by_token", "The same call");
@@ -111,6 +134,8 @@ await look("typed answer");
 await open("try/free/erase", "The same call");
 await page.getByText("further fields").click();
 await page.getByLabel("path", { exact: true }).fill("/erase");
+// Enter in a form with one field submits it. Nothing may be sent without the question.
+await page.locator("#main form").last().evaluate((form) => form.requestSubmit());
 await tabTo(page, page.getByRole("button", { name: "Send" }), seen);
 await page.keyboard.press("Enter");
 await page.getByRole("dialog").waitFor();
@@ -121,17 +146,32 @@ await confirm(page, page.getByRole("button", { name: "Send" }), seen);
 await page.getByRole("heading", { name: "Answer" }).waitFor();
 await look("erased");
 
-// A file.
+// A file. While an earlier call runs, the button takes no second one, keeps the focus, and the fields keep what someone types.
 await open("try/free/forward", "The same call");
 await page.getByText("further fields").click();
-await page.getByLabel("path", { exact: true }).fill("/upload");
+await page.getByLabel("path", { exact: true }).fill("/earlier");
+const answerCall = await holdBack("**/connectors/free/forward");
+await tabTo(page, page.getByRole("button", { name: "Send" }), seen);
+await page.keyboard.press("Enter");
+await page.getByRole("button", { name: "Sending …" }).waitFor();
+await page.keyboard.press("Enter");
+const held = await page.evaluate(() => document.activeElement?.textContent);
+if (held !== "Sending …") seen.unreached.push(`the focus during a call is on ${held}`);
+await tabTo(page, page.getByLabel("path", { exact: true }), seen, "Shift+Tab");
+await page.keyboard.press("Control+a");
+await page.keyboard.type("/upload");
+await answerCall();
+await page.getByRole("heading", { name: "Answer" }).waitFor();
+seen.typed.push(await page.getByLabel("path", { exact: true }).inputValue());
 await page.getByLabel("method", { exact: true }).fill("POST");
 await page.keyboard.press("Tab");
 await page.getByLabel("file", { exact: true }).setInputFiles(file);
 await look("file");
+const received = page.waitForResponse("**/connectors/free/forward");
 await tabTo(page, page.getByRole("button", { name: "Send" }), seen);
 await page.keyboard.press("Enter");
-await page.getByRole("heading", { name: "Answer" }).waitFor();
+await received;
+await settled(page);
 
 // What is deleted asks first, says what will happen, and takes a reason.
 const remove = async (name, place, text, label, reason, after) => {
@@ -152,6 +192,20 @@ const remove = async (name, place, text, label, reason, after) => {
   await settled(page);
   await look(`done: ${name}`);
 };
+
+// A question stays about its row when the list is loaded again behind it, and has another row before.
+await open("tool-sets", "agents");
+await page.getByRole("row", { name: /agents/ }).getByRole("button", { name: "Delete" }).click();
+const list = await page.evaluate(async () => (await fetch("mcp-sets")).json());
+list.sets.unshift({ ...list.sets[0], name: "another-one" });
+await page.route("**/mcp-sets*", (route) => route.fulfill({ json: list }));
+await page.evaluate(() => [...document.querySelectorAll("main button")].find((one) => one.textContent === "Refresh").click());
+await page.locator("td", { hasText: "another-one" }).first().waitFor();
+seen.asked = await page.getByRole("dialog").getByRole("heading").innerText();
+await page.unroute("**/mcp-sets*");
+await page.keyboard.press("Escape");
+await page.locator("dialog").waitFor({ state: "detached" });
+
 await remove("client", "tenants/acme", "OAuth clients", "Delete", "ticket 7", "The tenant uses the OAuth clients of the configuration.");
 await remove("inbox", `inboxes/${ids.inbox}`, "Address for the service", "Delete", "ticket 11", "There is no inbox.");
 await remove("trigger", `triggers/${ids.trigger}`, "Learns of events by", "Delete", "ticket 12", "that tenants want to know of");

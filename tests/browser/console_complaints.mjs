@@ -5,8 +5,8 @@
 // what it saw as JSON.
 
 import { chromium } from "playwright-core";
-import { check, nothingSeen, OPTIONS, person, settled, signIn } from "./console_person.mjs";
-import { tabTo } from "./looks.mjs";
+import { check, nothingSeen, OPTIONS, person, settled, signIn, visit } from "./console_person.mjs";
+import { resize, tabTo } from "./looks.mjs";
 
 const [executablePath, address, key, waysText, lost] = process.argv.slice(2);
 const seen = { ...nothingSeen(), ways: {}, found: {}, refreshes: [] };
@@ -25,13 +25,14 @@ async function find(name) {
 
 /** The start page. */
 async function start() {
-  await page.goto(`${address}/console#/`);
+  await visit(page, `${address}/console#/`);
   await page.locator("h1", { hasText: "Calls" }).waitFor();
   await settled(page);
 }
 
 await page.goto(`${address}/console`);
 await signIn(page, key, seen);
+await page.locator("h1", { hasText: "Calls" }).waitFor();
 
 // What a page adds by a second request is late, so that the page has to say that it is not complete.
 await page.route("**/admin/integrations?*", async (route) => {
@@ -70,6 +71,7 @@ for (const [name, title, text] of names) {
   await find(name);
   await page.locator("h1", { hasText: title }).waitFor();
   await page.locator("main", { hasText: text }).waitFor();
+  await settled(page);
   seen.found[name] = await page.innerText("main");
 }
 await look("several");
@@ -80,13 +82,14 @@ for (const [name, text] of [["a whole key", lost], ["the beginning of a key", lo
   await find(text);
   await page.locator("h1", { hasText: "Key key_" }).waitFor();
   await page.locator("main", { hasText: "Begins with" }).waitFor();
+  await settled(page);
   seen.found[name] = await page.innerText("main");
 }
 await page.keyboard.press("Control+k");
 seen.shortcut = await search().evaluate((field) => document.activeElement === field);
 
 // On a small screen, the screens are behind a button, which closes when one is opened.
-await page.setViewportSize({ width: 320, height: 900 });
+await resize(page, 320);
 const menu = page.getByRole("button", { name: "Screens" });
 await tabTo(page, menu, seen, "Shift+Tab");
 await page.keyboard.press("Enter");
@@ -95,7 +98,7 @@ await page.keyboard.press("Enter");
 await page.locator("h1", { hasText: "Jobs" }).waitFor();
 await settled(page);
 seen.menu = await menu.getAttribute("aria-expanded");
-await page.setViewportSize({ width: 1280, height: 900 });
+await resize(page, 1280);
 
 // The overview refreshes itself while it is seen. The clock is the test's own, so that nobody waits.
 await page.clock.install();
@@ -111,18 +114,21 @@ const after = async (name, tries, act) => {
   seen.refreshes.push([name, asked > before]);
   await settled(page);
 };
-await page.goto(`${address}/console#/overview`);
+await visit(page, `${address}/console#/overview`);
 await page.getByText("Refreshed at").waitFor();
+await settled(page);
 const hide = (hidden) => page.evaluate((hidden) => {
   Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
   document.dispatchEvent(new Event("visibilitychange"));
 }, hidden);
-await after("seen", 100, () => page.clock.runFor(16_000));
-await after("hidden", 10, async () => {
-  await hide(true);
-  await page.clock.runFor(120_000);
-});
-await after("seen again", 100, () => hide(false));
+await after("seen", 600, () => page.clock.runFor(16_000));
+// The time goes on by itself too. What was asked before the page was hidden is answered first.
+await hide(true);
+await settled(page);
+await after("hidden", 10, () => page.clock.runFor(120_000));
+await after("seen again", 600, () => hide(false));
 
+// Nothing waits for a request that is late on purpose.
+await page.unrouteAll({ behavior: "ignoreErrors" });
 await browser.close();
 console.log(JSON.stringify(seen));

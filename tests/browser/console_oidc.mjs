@@ -40,6 +40,8 @@ async function signInAs(name) {
   await page.locator("[name=login]").fill(name);
   await page.locator("[name=password]").fill("any");
   await page.locator("[type=submit]").click();
+  // The next page of the provider has a button of the same kind.
+  await page.locator("[name=login]").waitFor({ state: "detached" });
   await page.locator("[type=submit]").click();
   await page.waitForURL(`${address}/**`);
   return page;

@@ -1,6 +1,6 @@
 // An operator's browser: it reaches the gateway alone, notes every fault of the page, and uses the keyboard.
 
-import { checkWidth, inEveryLook, nothingLookedAt, tabTo } from "./looks.mjs";
+import { checkWidth, inEveryLook, nothingLookedAt, resize, tabTo } from "./looks.mjs";
 
 /** A browser that may reach one origin, and `others`. What it sees is noted in `seen`. */
 export async function person(browser, origin, seen, others = []) {
@@ -18,8 +18,8 @@ export async function person(browser, origin, seen, others = []) {
   await context.addInitScript(() => {
     addEventListener("securitypolicyviolation", (event) => window.noteViolation(`${event.violatedDirective} ${event.blockedURI}`));
   });
+  context.setDefaultTimeout(120_000);
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
   page.on("pageerror", (error) => seen.errors.push(error.message));
   page.on("console", (message) => {
     // Answers with a status of 400 and more are what the test asks for.
@@ -28,7 +28,31 @@ export async function person(browser, origin, seen, others = []) {
   return page;
 }
 
-/** Waits until the page has no request of the console in progress. */
+/**
+ * Opens an address. If the page is in the console already, it stays and hears of its new place after the navigation. This waits until it has
+ * heard of it, so that nothing of the screen before is taken for the new one.
+ */
+export async function visit(page, url) {
+  await page.evaluate((url) => {
+    const stays = url.includes("#") && url.split("#")[0] === location.href.split("#")[0] && new URL(url).href !== location.href;
+    window.moved = stays && new Promise((done) => addEventListener("hashchange", () => done(true), { once: true }));
+  }, url);
+  await page.goto(url);
+  // Another document knows nothing of it.
+  await page.evaluate(() => window.moved);
+}
+
+/** Refreshes a screen until it has a part that the gateway has to show only later. */
+export async function refreshUntil(page, part) {
+  for (const end = Date.now() + 120_000; Date.now() < end && !(await part.count()); ) {
+    await page.getByRole("button", { name: "Refresh", exact: true }).click();
+    await settled(page);
+    await part.first().waitFor({ timeout: 500 }).catch(() => null);
+  }
+  await part.first().waitFor();
+}
+
+/** Waits until the page says of nothing that it is busy. */
 export const settled = (page) => page.waitForFunction(() => !document.querySelector('[aria-busy="true"], [aria-disabled="true"]'));
 
 /** Notes the text, the picture and the place of a page, and looks for faults in all of its looks. */
@@ -46,7 +70,7 @@ export async function check(page, name, seen) {
     if (await page.evaluate(() => document.querySelector("header")?.offsetHeight > 120)) seen.wide.push(`the head of ${name}, ${width}`);
   });
   for (const width of [...WIDTHS, 1280]) {
-    await page.setViewportSize({ width, height: 900 });
+    await resize(page, width);
     await checkWidth(page, name, seen);
     const broken = await page.evaluate(idsInTwoLines);
     seen.broken.push(...broken.map((id) => `${name}, ${width}: ${id}`));
@@ -75,14 +99,13 @@ function idsInTwoLines() {
 }
 
 /** Widths at which a list is a table on a screen that has hardly room for it. */
-const WIDTHS = [961, 1024, 1152];
+const WIDTHS = [993, 1024, 1152];
 
 /** Opens a screen of the menu by the keyboard. The focus is then on its heading. */
 export async function openScreen(page, name, seen) {
   await tabTo(page, page.getByRole("navigation", { name: "Screens" }).getByRole("link", { name, exact: true }), seen, "Shift+Tab");
   await page.keyboard.press("Enter");
   await page.locator("h1", { hasText: name }).waitFor();
-  // The focus moves after the page has drawn the heading.
   await page
     .waitForFunction(() => document.activeElement?.tagName === "H1")
     .catch(() => seen.unreached.push(`the focus is not on the heading of ${name}`));

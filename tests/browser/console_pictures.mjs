@@ -4,20 +4,21 @@
 // The program prints what it saw as JSON.
 
 import { chromium } from "playwright-core";
-import { nothingSeen, OPTIONS, person, settled, signIn } from "./console_person.mjs";
+import { nothingSeen, OPTIONS, person, settled, signIn, visit } from "./console_person.mjs";
+import { resize } from "./looks.mjs";
 import { take } from "./pictures.mjs";
 
 const [executablePath, address, key, screensText, folder] = process.argv.slice(2);
 const seen = { ...nothingSeen(), screens: {} };
 const browser = await chromium.launch({ executablePath, args: OPTIONS });
 const page = await person(browser, address, seen);
-await page.setViewportSize({ width: 1120, height: 760 });
+await resize(page, 1120, 760);
 await page.goto(`${address}/console`);
 await signIn(page, key, seen);
 await page.locator("h1", { hasText: "Calls" }).waitFor();
 
 for (const [name, { place, url, press, text }] of Object.entries(JSON.parse(screensText))) {
-  await page.goto(url ?? `${address}/console#/${place}`);
+  await visit(page, url ?? `${address}/console#/${place}`);
   if (press) await page.getByRole("button", { name: press, exact: true }).click();
   await page.locator("main", { hasText: text }).waitFor();
   await settled(page);

@@ -6,6 +6,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
+import { resize, still } from "./looks.mjs";
 
 const [executablePath, address, ...names] = process.argv.slice(2);
 const LOOKS = [
@@ -26,26 +27,21 @@ const browser = await chromium.launch({
 const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
 page.setDefaultTimeout(120_000);
 
-/** Waits until the page adds and removes no elements any more. No text of a connector says so. */
-async function settled() {
-  for (let [before, same] = [-1, 0]; same < 3; ) {
-    await page.waitForTimeout(100);
-    const now = await page.evaluate(() => document.querySelectorAll("*").length);
-    same = now === before ? same + 1 : 0;
-    before = now;
-  }
-}
-
-/** Scrolls through the page, because operations are shown when they come into view. */
+/**
+ * Scrolls through the page, because operations are shown when they come into view. Each step waits until the browser has drawn the part, told
+ * the page that it is seen, and the page has nothing to do.
+ */
 async function scroll() {
   for (let [at, end] = [0, 1]; at < end; at += 600) {
-    end = await page.evaluate((at) => {
+    end = await page.evaluate(async (at) => {
       window.scrollTo(0, at);
+      for (let frames = 0; frames < 2; frames += 1) await new Promise(requestAnimationFrame);
+      await new Promise((done) => setTimeout(done, 50));
+      await new Promise((done) => requestIdleCallback(done, { timeout: 10_000 }));
       return document.documentElement.scrollHeight;
     }, at);
-    await page.waitForTimeout(50);
   }
-  await settled();
+  await still(page);
 }
 
 /** The violations of a page, one for each pair of colors. */
@@ -59,17 +55,17 @@ async function violations() {
 const seen = { checked: 0, violations: [] };
 for (const name of new Set(names)) {
   await page.emulateMedia({ colorScheme: "light" });
-  await page.setViewportSize({ width: 1280, height: 800 });
+  await resize(page, 1280, 800);
   await page.goto(`${address}/docs/${name}`);
   await page.getByRole("heading", { name: "Connector Gateway" }).first().waitFor();
-  await settled();
+  await still(page);
   if (names.filter((other) => other === name).length > 1) await scroll();
   await page.evaluate(axe);
   for (const { look, colorScheme, width } of LOOKS) {
     await page.emulateMedia({ colorScheme });
-    await page.setViewportSize({ width, height: 800 });
+    await resize(page, width, 800);
     await page.locator(`body.${colorScheme}-mode`).waitFor();
-    await settled();
+    await still(page);
     seen.checked += 1;
     for (const violation of await violations()) seen.violations.push(`${name}, ${look}: ${violation}`);
   }

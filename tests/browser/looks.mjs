@@ -21,17 +21,50 @@ export const nothingLookedAt = () => ({ violations: [], wide: [], unreached: [],
 export async function inEveryLook(page, name, seen, further = () => {}) {
   await page.evaluate(axe);
   for (const { colorScheme, width } of LOOKS) {
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize({ width, height: 900 });
+    await wear(page, colorScheme, width);
     const faults = await page.evaluate(violations);
     seen.violations.push(...faults.map((fault) => `${name}, ${colorScheme}, ${width}: ${fault}`));
     await checkWidth(page, name, seen);
     await further(width);
     seen.checked += 1;
   }
-  await page.emulateMedia({ colorScheme: "light" });
-  await page.setViewportSize({ width: 1280, height: 900 });
+  await wear(page, "light", 1280);
 }
+
+/** Gives a page the colors and the width of a look. */
+async function wear(page, colorScheme, width) {
+  await page.emulateMedia({ colorScheme });
+  await page.waitForFunction((scheme) => matchMedia(`(prefers-color-scheme: ${scheme})`).matches, colorScheme);
+  await resize(page, width);
+}
+
+/** Gives a page a width, and waits until the page has it: the browser may tell the page later. */
+export async function resize(page, width, height = 900) {
+  await page.setViewportSize({ width, height });
+  await page.waitForFunction((width) => window.innerWidth === width, width);
+}
+
+/**
+ * Waits until a page of others, which does not say that it is busy, stays as it is: it has nothing to do, no color changes, and nothing was
+ * added or removed several times in a row. A page on a slow machine has something to do for longer.
+ */
+export const still = (page) => page.evaluate(async () => {
+  let changes = 0;
+  const observer = new MutationObserver(() => {
+    changes += 1;
+  });
+  observer.observe(document, { subtree: true, childList: true });
+  const began = performance.now();
+  const isMoving = () => document.getAnimations().some((one) => one.playState === "running" && one.effect?.getComputedTiming().endTime !== Infinity);
+  for (let [before, same] = [-1, 0]; same < 3; ) {
+    await new Promise((done) => setTimeout(done, 100));
+    await new Promise((done) => requestIdleCallback(done, { timeout: 10_000 }));
+    same = changes === before && !isMoving() ? same + 1 : 0;
+    before = changes;
+    if (performance.now() - began > 120_000) throw new Error("the page does not stay as it is");
+  }
+  observer.disconnect();
+});
 
 /** Runs in the browser. axe leaves out the size of targets, unless it is asked for. */
 async function violations() {

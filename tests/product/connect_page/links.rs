@@ -16,7 +16,7 @@ on_each_store!(
 fn an_application_makes_reads_and_ends_a_link(store: &Store) {
     let world = world(store);
     let application = &world.application;
-    let body = json!({"connectors": ["mail", "free"], "expires_in_s": 60});
+    let body = json!({"connectors": ["mail", "free"], "expires_in_s": 600});
     let made = application.request("POST", "/connect-links").header("idempotency-key", "one").json(&body).send();
     assert_eq!((made.status, made.header("cache-control")), (201, "no-store"));
     let again = application.request("POST", "/connect-links").header("idempotency-key", "one").json(&body).send();
@@ -58,8 +58,9 @@ fn an_operator_lists_the_links_of_a_user_with_their_state_and_expiry(store: &Sto
     let make = |application: &Client, expires_in_s: u64| {
         link(application, json!({"connectors": ["mail", "free"], "expires_in_s": expires_in_s}))
     };
-    let (first, (second, url), (third, _)) = (make(application, 60).0, make(application, 120), make(application, 180));
-    let (tenants, _) = make(&client(&world.gateway, "acme", None, "integrate"), 90);
+    let (first, (second, url), (third, _)) =
+        (make(application, 600).0, make(application, 1200), make(application, 1800));
+    let (tenants, _) = make(&client(&world.gateway, "acme", None, "integrate"), 900);
     Browser::default().connects(&url, "mail", "ada");
     application.delete(&format!("/connect-links/{third}")).ok();
 

@@ -25,6 +25,7 @@ fn a_browser_without_a_network_searches_the_page_and_tries_a_call() {
     let picture = pictures_folder().join("api-page.webp");
     let mut visit = Command::new("node");
     visit.args(["docs.mjs", &browser(), &gateway.address(), KEY]).arg(&picture);
+    visit.arg(json!(module::shipped_names()).to_string());
     let seen: Value = serde_json::from_str(&programs.run(&mut visit)).unwrap();
 
     assert_eq!((&seen["elsewhere"], &seen["errors"]), (&json!([]), &json!([])), "{seen}");
@@ -61,7 +62,7 @@ fn a_browser_without_a_network_searches_the_page_and_tries_a_call() {
 fn every_text_of_the_page_has_enough_contrast() {
     let (gateway, _service) = gateway();
     let programs = Programs::of("browser", "contrast");
-    programs.copy(&["contrast.mjs"]);
+    programs.copy(&["contrast.mjs", "looks.mjs"]);
     let mut visit = Command::new("node");
     visit.args(["contrast.mjs", &browser(), &gateway.address()]).args(module::shipped_names());
     let seen: Value = serde_json::from_str(&programs.run(visit.arg("preprint_archive"))).unwrap();

@@ -10,7 +10,7 @@ use support::process;
 use support::programs::{Programs, browser};
 use support::setup::KEY;
 use support::webhooks::make_secret;
-use support::{Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream, dexscreener, module};
+use support::{Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream, dexscreener, module, wait_for};
 
 use crate::console::{self, HOSTILE};
 use crate::integrations::{client, connect};
@@ -86,6 +86,10 @@ fn prepare(gateway: &Gateway, provider: &OAuthProvider) -> Value {
     for _ in 0..55 {
         operator.call("free/forward", json!({"unknown": 1})).problem(422, "validation");
     }
+    wait_for("the records of the calls", || {
+        let failed = operator.get("/admin/calls?failed=true&limit=200").ok();
+        (failed["calls"].as_array().unwrap().len() >= 55).then_some(())
+    });
     let account = json!({"auth_type": "api_key", "credentials": {"api_key": KEY_OF_ZOE}, "user_identifier": ACCOUNT});
     operator.post("/connectors/keyed/integrations", account).ok();
     let keyed = operator.get("/admin/integrations?connector=keyed").ok();
@@ -166,6 +170,9 @@ fn an_operator_tries_operations_and_makes_changes_by_keyboard() {
     ] {
         assert!(pages[page].as_str().unwrap().contains(text), "`{text}` on the page `{page}`: {seen:#}");
     }
+    assert_eq!(seen["typed"], json!(["free", "/upload"]), "an answer takes away what was typed");
+    assert_eq!(world.service.seen().iter().filter(|seen| seen.path.ends_with("/earlier")).count(), 1, "{seen:#}");
+    assert!(seen["asked"].as_str().unwrap().contains("agents"), "the question is about another row: {seen:#}");
     let account = format!("#/integrations/{}", world.ids["keyed"].as_str().unwrap());
     assert_eq!(seen["account"], account.as_str(), "the page of a failed call leads to its account");
     assert_eq!(seen["example"], json!([true, "solana"]), "the form begins with the fields of the example");

@@ -30,6 +30,8 @@ fn people_sign_in_in_a_browser_at_an_openid_provider() {
     // The provider warns that it is not for production.
     let seen: Value = serde_json::from_str(said.lines().find(|line| line.starts_with('{')).unwrap()).unwrap();
     console::assert_no_fault(&seen);
+    let ways = seen["pages"]["ways for ann"].as_str().unwrap();
+    assert!(ways.contains("Sign in at 127.0.0.1"), "the page says that it is not complete: {ways}");
     assert!(seen["person"].as_str().unwrap().contains("ann@example.com"), "{seen:#}");
     assert!(seen["pages"]["audit"].as_str().unwrap().contains("person:ann@127.0.0.1"), "{seen:#}");
     let refused = seen["pages"]["refused"].as_str().unwrap();

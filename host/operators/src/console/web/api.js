@@ -1,6 +1,6 @@
 // Requests to the gateway. The cookie of the session goes with each; a change has the header `X-Console` too.
 
-import { useCallback, useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { words } from "./words.js";
 
 /** The root of the gateway, also below a path of a proxy. */
@@ -36,6 +36,9 @@ async function earlyAnswer(path) {
 
 const addressOf = (path) => new URL(path.replace(/^\//, ""), root);
 
+/** How often someone has signed in. A late answer to a request of an earlier session does not end the one of now. */
+let signIns = 0;
+
 /** Sends a request, and returns the answer, also one that is no success. The audit has the `reason` of a change. */
 export async function send(method, path, { body, headers = {}, reason, signal } = {}) {
   const isJson = body !== undefined && !(body instanceof Blob);
@@ -45,6 +48,7 @@ export async function send(method, path, { body, headers = {}, reason, signal } 
     ...(reason?.trim() && { "x-reason": headerText(reason.trim()) }),
     ...headers,
   };
+  const session = signIns;
   let answer = method === "GET" ? await earlyAnswer(path) : null;
   try {
     const sent = isJson ? JSON.stringify(body) : body;
@@ -53,7 +57,8 @@ export async function send(method, path, { body, headers = {}, reason, signal } 
     if (error.name === "AbortError") throw error;
     throw new Refusal({ title: words.unreachable, detail: words.unreachableDetail });
   }
-  if (answer.status === 401 && path !== "/console/session") dispatchEvent(new Event("console-signed-out"));
+  if (path === "/console/session") signIns += method === "POST" && answer.ok ? 1 : 0;
+  else if (answer.status === 401 && session === signIns) dispatchEvent(new Event("console-signed-out"));
   return answer;
 }
 
@@ -113,13 +118,15 @@ export function useLoad(load, keys) {
 export const useDocument = (path, turn = 0) => useLoad((signal) => call("GET", path, { signal }), [path, turn]);
 
 /**
- * A number that grows every `ms` milliseconds while the page is seen, when it is seen again, and when the function next to it is called.
- * Nobody looks at a page that is hidden, so it asks for nothing.
+ * Loads again every `ms` milliseconds while the page is seen, and when it is seen again. Nobody looks at a page that is hidden, so it asks
+ * for nothing. A turn is left out while the gateway has not answered the last one: its answer would be thrown away, and a gateway that needs
+ * longer than a turn would never be seen. The second argument is what `useLoad` returns.
  */
-export function useTurns(ms) {
-  const [turn, setTurn] = useState(0);
-  const next = useCallback(() => setTurn((turn) => turn + 1), []);
+export function useRefresh(ms, { loading, reload }) {
+  const isLoading = useRef(loading);
+  isLoading.current = loading;
   useEffect(() => {
+    const next = () => isLoading.current || reload();
     let timer;
     const arm = () => {
       clearInterval(timer);
@@ -135,6 +142,5 @@ export function useTurns(ms) {
       clearInterval(timer);
       document.removeEventListener("visibilitychange", seenOrHidden);
     };
-  }, [ms, next]);
-  return [turn, next];
+  }, [ms, reload]);
 }

@@ -4,7 +4,7 @@ import { render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { askEarly, call, root, useDocument, useLoad } from "./api.js";
 import { placeOf } from "./find.js";
-import { announce, Awaited, html, Live, Problem, Text, text, Title } from "./parts.js";
+import { announce, Awaited, BusyButton, html, Live, Problem, Text, text, Title } from "./parts.js";
 import { go, read, to, usePlace } from "./route.js";
 import { words } from "./words.js";
 
@@ -79,7 +79,7 @@ function Menu({ place, session, onSignOut }) {
   const current = { tenants: "keys", "tool-sets": "keys", "hook-requests": "inboxes" }[place.parts[0]] ?? place.parts[0] ?? "calls";
   // On a small screen, the screens are shown after a button, so that the head leaves room for what it is about.
   const [isOpen, setOpen] = useState(false);
-  useEffect(() => setOpen(false), [place]);
+  useLayoutEffect(() => setOpen(false), [place]);
   const field = useRef(null);
   useEffect(() => {
     const toField = (event) => {
@@ -123,7 +123,7 @@ function Menu({ place, session, onSignOut }) {
 
 function SignIn({ ended, onDone }) {
   const [state, setState] = useState({});
-  const { data: ways } = useDocument("/console/sign-in");
+  const { data: ways, loading } = useDocument("/console/sign-in");
   const signIn = async (event) => {
     event.preventDefault();
     const key = new FormData(event.currentTarget).get("key").trim();
@@ -143,36 +143,34 @@ function SignIn({ ended, onDone }) {
       <label>${words.adminKey} <input name="key" type="password" required autocomplete="off" spellcheck=${false} /></label>
       <p class="small">${words.adminKeyHint}</p>
       <${Problem} of=${state.problem} />
-      <p class="buttons"><button type="submit" class="first" disabled=${state.isBusy}>${words.signIn}</button></p>
+      <p class="buttons"><${BusyButton} type="submit" class="first" isBusy=${state.isBusy}>${words.signIn}<//></p>
     </form>
+    ${loading && html`<${Awaited} />`}
     ${ways?.oidc && html`<p><a href=${new URL("console/oidc", root).href}>${words.signInAt(text(ways.oidc))}</a></p>`}
   </main>`;
 }
 
 function Console() {
   const place = usePlace();
-  const [session, setSession] = useState(undefined);
-  const [ended, setEnded] = useState(false);
+  const [{ session, hasEnded }, setState] = useState({});
+  const begin = (session) => setState({ session });
   useLayoutEffect(() => {
-    call("GET", "/console/session").then(setSession, () => setSession(null));
-    const end = () => {
-      setEnded(true);
-      setSession(null);
-    };
+    call("GET", "/console/session").then(begin, () => begin(null));
+    // After signing out, a late answer says that there is no session. This one has not ended by itself.
+    const end = () => setState((now) => (now.session ? { session: null, hasEnded: true } : now));
     addEventListener("console-signed-out", end);
     return () => removeEventListener("console-signed-out", end);
   }, []);
   const signOut = async () => {
     await call("DELETE", "/console/session").catch(() => null);
-    setEnded(false);
-    setSession(null);
+    begin(null);
     announce(words.signedOut);
   };
-  if (session === undefined) return html`<p>${words.loading}</p>`;
+  if (session === undefined) return html`<${Awaited} />`;
   return html`
     <${Live} />
     ${session === null
-      ? html`<${SignIn} ended=${ended} onDone=${setSession} />`
+      ? html`<${SignIn} ended=${hasEnded} onDone=${begin} />`
       : html`<${Menu} place=${place} session=${session} onSignOut=${signOut} /><main id="main"><${Screen} place=${place} session=${session} /></main>`}
   `;
 }

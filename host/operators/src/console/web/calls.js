@@ -3,7 +3,7 @@
 import { call as request, useDocument, useLoad, withQuery } from "./api.js";
 import { curl } from "./commands.js";
 import { List } from "./list.js";
-import { Awaited, Code, ExactTime, Facts, html, IdLink, Section, State, Status, Table, Text, text, Time, Title } from "./parts.js";
+import { Awaited, Code, ExactTime, Facts, html, IdLink, Refresh, Section, State, Status, Table, Text, text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
 import { words } from "./words.js";
 
@@ -31,10 +31,11 @@ export const Calls = ({ query }) => html`
 
 /** One call: its reason first, then its stages, its requests, and the command that repeats it. */
 export function Call({ id, session }) {
-  const { data: call, problem, reload } = useDocument(`/admin/calls/${encodeURIComponent(id)}`);
+  const loaded = useDocument(`/admin/calls/${encodeURIComponent(id)}`);
+  const { data: call, problem } = loaded;
   return html`
     <${Title}>${say.one(id)}<//>
-    <p class="buttons"><a href=${to(["calls"])}>${say.title}</a> <button type="button" onClick=${reload}>${words.refresh}</button></p>
+    <p class="buttons"><a href=${to(["calls"])}>${say.title}</a> <${Refresh} of=${loaded} /></p>
     <${Awaited} data=${call} problem=${problem} />
     ${call && html`<${Details} call=${call} session=${session} />`}
   `;

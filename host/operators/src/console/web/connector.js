@@ -1,9 +1,9 @@
 // One connector: where each gateway stands, its versions, the hosts that it may reach, its operations and its history.
 
-import { all, call, useDocument, useLoad } from "./api.js";
+import { all, call, useLoad } from "./api.js";
 import { Install } from "./connectors.js";
 import { ChangeButton } from "./dialog.js";
-import { Awaited, ExactTime, Facts, html, IdLink, Section, State, Table, Text, text, Title } from "./parts.js";
+import { Awaited, ExactTime, Facts, html, Refresh, Section, State, Table, Text, text, Title } from "./parts.js";
 import { go, to } from "./route.js";
 import { Touches } from "./touches.js";
 import { words } from "./words.js";
@@ -35,12 +35,13 @@ async function load(id) {
 
 /** The screen. */
 export function Connector({ id }) {
-  const { data, problem, reload } = useLoad(() => load(id), [id]);
+  const loaded = useLoad(() => load(id), [id]);
+  const { data, problem, reload } = loaded;
   return html`
     <${Title}>${say.one(id)}<//>
     <p class="buttons">
       <a href=${to(["connectors"])}>${say.title}</a>
-      <button type="button" onClick=${reload}>${words.refresh}</button>
+      <${Refresh} of=${loaded} />
       ${data?.service && !data.service.shipped && html`<${Remove} id=${id} />`}
     </p>
     <${Awaited} data=${data} problem=${problem} />
@@ -119,7 +120,7 @@ function Versions({ id, versions, service, reload }) {
     : html`<${ChangeButton} label=${say.rollBack} title=${say.rollBackTo(id, name(version))}
         what=${html`<p>${what(version)} ${say.rollBackMore}</p>`} change=${back(version)} onDone=${reload} />`;
   return html`<${Section} title=${say.versions}>
-    ${versions.length === 0 ? html`<p>${say.noVersions}</p>` : html`<${Table} caption=${say.versionsCaption} rows=${versions} columns=${[
+    ${versions.length === 0 ? html`<p>${say.noVersions}</p>` : html`<${Table} caption=${say.versionsCaption} rows=${versions} keyOf=${(one) => `${one.shipped} ${one.sha256}`} columns=${[
       [say.version, (one) => html`<${Text} of=${one.version ?? say.refusedNow} />`],
       [say.digest, (one) => html`<code><${Text} of=${one.sha256.slice(0, 12)} /></code>`],
       [say.lastLive, (one) => html`<${ExactTime} at=${one.live_at} />`],
@@ -147,7 +148,7 @@ function Hosts({ id, grants, upstreams, reload }) {
       change=${change("DELETE", host, say.revoked)} onDone=${reload} />`;
   };
   return html`<${Section} title=${say.grants}>
-    ${grants.length === 0 ? html`<p>${say.noGrants}</p>` : html`<${Table} caption=${say.grantsCaption} rows=${grants} columns=${[
+    ${grants.length === 0 ? html`<p>${say.noGrants}</p>` : html`<${Table} caption=${say.grantsCaption} rows=${grants} keyOf=${(one) => one.host} columns=${[
       [say.host, (one) => html`<${Text} of=${one.host} />`],
       [words.status, (one) => html`<${State} of=${one.state} />`],
       [words.change, button],

@@ -1,10 +1,10 @@
 // The connectors of the service, the files that were refused, and the form that installs a module.
 
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { call, useDocument, withQuery } from "./api.js";
 import { ReasonField } from "./dialog.js";
 import { List } from "./list.js";
-import { Actor, announce, Awaited, ExactTime, html, IdLink, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
+import { Actor, announce, Awaited, BusyButton, ExactTime, html, IdLink, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
 import { words } from "./words.js";
 
 const say = words.connectors;
@@ -55,14 +55,16 @@ function Refused() {
 
 /**
  * The form that installs a module. The first attempt accepts no more permissions than the previous version has. If the module asks for
- * more, the gateway changes nothing and names them, and the operator can accept them.
+ * more, the gateway changes nothing and names them, and the operator can accept them. This sends the files and hosts that the gateway was
+ * asked about again, also if someone has chosen others before the answer came.
  */
 export function Install({ generation, onDone }) {
   const [state, setState] = useState({});
-  const send = async (form, accept) => {
-    const given = new FormData(form);
+  const send = async (form, accepted) => {
+    const entered = new FormData(form);
+    const given = accepted ?? entered;
     const hosts = given.get("hosts").split(/[\s,]+/).filter(Boolean);
-    setState({ isBusy: true });
+    setState((now) => (accepted ? { ...now, isBusy: true } : { isBusy: true }));
     try {
       const signature = given.get("signature");
       const headers = {
@@ -70,45 +72,52 @@ export function Install({ generation, onDone }) {
         ...(generation !== undefined && { "if-match": `"${generation}"` }),
         ...(signature.size > 0 && { "x-module-signature": btoa(await signature.text()) }),
       };
-      const path = withQuery("/admin/connectors", { wait: 10, ...(accept && { accept: "true" }) });
+      const path = withQuery("/admin/connectors", { wait: 10, ...(accepted && { accept: "true" }) });
       const query = hosts.map((host) => `&grant=${encodeURIComponent(host)}`).join("");
-      const installed = await call("POST", path + query, { body: given.get("module"), headers, reason: given.get("reason") });
+      const installed = await call("POST", path + query, { body: given.get("module"), headers, reason: entered.get("reason") });
       setState({ installed });
       announce(say.installed(text(installed.connector), text(installed.version)));
       onDone?.();
     } catch (error) {
-      setState({ problem: error.problem ?? { title: words.failed, detail: String(error) } });
+      setState({ given, problem: error.problem ?? { title: words.failed, detail: String(error) } });
     }
   };
   const submit = (event) => {
     event.preventDefault();
-    send(event.currentTarget, false);
+    send(event.currentTarget);
   };
+  // An answer to what the form had before says nothing about what it has now. One that is still to come is shown.
+  const forget = (event) => event.target.name !== "reason" && setState((now) => (now.isBusy ? now : {}));
   const asks = state.problem?.asks_for;
-  return html`<form class="stacked" onSubmit=${submit} onChange=${(event) => event.target.name !== "reason" && setState({})}>
+  const said = useRef(null);
+  // A button that was pressed is gone, and the focus with it. It is not on the one that accepts: a key that was pressed twice must not do that.
+  useLayoutEffect(() => {
+    if (document.activeElement === document.body) said.current?.focus();
+  }, [state.problem, state.installed]);
+  return html`<form class="stacked" onSubmit=${submit} onChange=${forget}>
     <p>${say.installLead}</p>
     <label>${say.module} <input type="file" name="module" accept=".wasm" required /></label>
     <label>${say.signature} <input type="file" name="signature" accept=".minisig" /></label>
     <label>${say.hosts} <input name="hosts" autocomplete="off" spellcheck=${false} /></label>
     <${ReasonField} />
-    <${Problem} of=${asks ? null : state.problem} />
+    ${!asks && state.problem && html`<div tabIndex="-1" ref=${said}><${Problem} of=${state.problem} /></div>`}
     ${asks && html`<div class="problem" role="alert">
-      <p><strong>${say.asksForMore}</strong></p>
+      <p tabIndex="-1" ref=${said}><strong>${say.asksForMore}</strong></p>
       <ul>${[...asks].map((one) => html`<li><${Text} of=${one} /></li>`)}</ul>
       <p>${say.nothingChanged}</p>
     </div>`}
-    ${state.installed && html`<${Installed} of=${state.installed} />`}
+    ${state.installed && html`<${Installed} of=${state.installed} said=${said} />`}
     <p class="buttons">
       ${asks
-        ? html`<button type="button" class="danger" onClick=${(event) => send(event.currentTarget.form, true)}>${say.accept}</button>`
-        : html`<button type="submit" class="first" disabled=${state.isBusy}>${state.isBusy ? say.installing : say.install}</button>`}
+        ? html`<${BusyButton} key="accept" type="button" class="danger" isBusy=${state.isBusy} onClick=${(event) => send(event.currentTarget.form, state.given)}>${state.isBusy ? say.installing : say.accept}<//>`
+        : html`<${BusyButton} key="install" type="submit" class="first" isBusy=${state.isBusy}>${state.isBusy ? say.installing : say.install}<//>`}
     </p>
   </form>`;
 }
 
-function Installed({ of }) {
+function Installed({ of, said }) {
   return html`<div class="success">
-    <p>${say.installed(text(of.connector), text(of.version))} <${IdLink} kind="connectors" id=${of.connector} /></p>
+    <p tabIndex="-1" ref=${said}>${say.installed(text(of.connector), text(of.version))} <${IdLink} kind="connectors" id=${of.connector} /></p>
     ${of.hosts.missing.length > 0 && html`<p>${say.missing} <${Text} of=${of.hosts.missing.join(", ")} /></p>`}
     ${(of.gateways ?? []).filter((one) => one.state !== "live").map((one) => html`<p>
       <${Text} of=${one.gateway} />: <${State} of=${one.state} /> <${Text} of=${one.reason} />

@@ -1,13 +1,16 @@
 // Dialogs: a form, and a question before a change. The question says what will happen, and shows why the gateway refused.
 
-import { useEffect, useRef, useState } from "preact/hooks";
-import { announce, html, Problem } from "./parts.js";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { announce, BusyButton, html, Problem } from "./parts.js";
 import { words } from "./words.js";
 
-/** A dialog. The browser keeps the focus inside, and gives it back to the button that opened the dialog. */
+/**
+ * A dialog. The browser keeps the focus inside, and gives it back to the button that opened the dialog. It opens at once, so that the next
+ * key is for the dialog and not for the page behind it.
+ */
 function Dialog({ title, onClose, children }) {
   const dialog = useRef(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     dialog.current.showModal();
   }, []);
   return html`<dialog ref=${dialog} aria-labelledby="dialog-title" onClose=${onClose}>
@@ -35,13 +38,14 @@ export const ReasonField = () => html`<label class="reason-field">${words.reason
 
 /**
  * A button that asks before it changes something. `what` says what will happen. `change` gets the reason in the form in which `call`
- * takes it, and returns what to tell the operator. `isAudited` is `false` if the audit does not have the change.
+ * takes it, and returns what to tell the operator. `isAudited` is `false` if the audit does not have the change. `isReady` is `false` while
+ * the change needs something that is not there yet.
  */
 export const ChangeButton = ({ label, title, danger, ...question }) => html`
   <${DialogButton} label=${label} title=${title} kind=${danger ? "danger" : ""}><${Question} label=${label} danger=${danger} ...${question} /><//>
 `;
 
-function Question({ label, danger, what, change, onDone, isAudited = true }) {
+function Question({ label, danger, what, change, onDone, isAudited = true, isReady = true }) {
   const [state, setState] = useState({});
   const begin = async (event) => {
     const dialog = event.currentTarget.closest("dialog");
@@ -62,7 +66,7 @@ function Question({ label, danger, what, change, onDone, isAudited = true }) {
     <${Problem} of=${state.problem} />
     <p class="buttons">
       <button type="button" onClick=${closeDialog}>${words.cancel}</button>
-      <button type="button" class=${danger ? "danger" : "first"} disabled=${state.isBusy} onClick=${begin}>${label}</button>
+      <${BusyButton} type="button" class=${danger ? "danger" : "first"} isBusy=${state.isBusy || !isReady} onClick=${begin}>${label}<//>
     </p>
   `;
 }

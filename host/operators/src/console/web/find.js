@@ -1,7 +1,7 @@
 // What the search field takes: the id of anything, what a person goes by, or the beginning of a key. One thing is opened, of several the
 // operator chooses.
 
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { all, call, useLoad, withQuery } from "./api.js";
 import { Awaited, html, Title } from "./parts.js";
 import { to } from "./route.js";
@@ -24,12 +24,12 @@ const BY_PREFIX = {
 /** What an API key or the token of an agent session begins with. */
 const SECRET = /^cg[ws]_/;
 
-/** The characters of a key that the gateway keeps, with those of `SECRET`. */
+/** The characters of a key that the gateway keeps, including the characters of `SECRET`. */
 const KEPT = 8;
 
 /**
  * The place of a text in the console: a path, and the query of a list. Only the beginning of a key gets into the address: the browser
- * keeps addresses, and proxies log those of requests.
+ * keeps addresses, and proxies log the addresses of requests.
  */
 export function placeOf(text) {
   const [, place] = Object.entries(BY_PREFIX).find(([prefix]) => text.startsWith(prefix)) ?? [];
@@ -81,13 +81,13 @@ function ifUnknown(error) {
 export function Find({ id: name }) {
   const { data, problem } = useLoad((signal) => places(name, signal), [name]);
   const only = data?.length === 1 ? data[0].href : null;
-  useEffect(() => {
+  useLayoutEffect(() => {
     // The way back leads to where the operator has searched, and not to here.
     if (only) location.replace(only);
   }, [only]);
   return html`
     <${Title}>${say.title(name)}<//>
-    <${Awaited} data=${data} problem=${problem} />
+    <${Awaited} data=${!only && data} problem=${problem} />
     <p role="status">${data?.length === 0 && say.nothing}${data?.length > 1 && say.several}</p>
     ${data?.length === 0 && html`<p>${say.hint}</p>`}
     ${data?.length > 1 && html`<ul>${data.map((one) => html`<li><a href=${one.href}>${one.label}</a></li>`)}</ul>`}

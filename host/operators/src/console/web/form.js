@@ -1,10 +1,14 @@
 // A form made from a JSON schema. What it cannot show as fields is a text with JSON.
 
-import { useState } from "preact/hooks";
-import { html, Text, text } from "./parts.js";
+import { createContext } from "preact";
+import { useContext, useRef, useState } from "preact/hooks";
+import { Entry, html, Text, text } from "./parts.js";
 import { words } from "./words.js";
 
 const say = words.form;
+
+/** The function that a field calls when it begins (1) and ends (-1) to read a file. */
+export const Reading = createContext(() => {});
 
 /** The schema that a schema stands for: its reference is followed, and an alternative `null` is left out. */
 export function resolved(schema, root) {
@@ -69,20 +73,35 @@ function Input({ kind, found, value, change, id, hint, isRequired }) {
   }
   if (kind === "number") {
     const enter = (event) => change(event.currentTarget.value === "" ? undefined : Number(event.currentTarget.value));
-    return html`<input ...${common} type="number" step="any" min=${found.minimum} max=${found.maximum} value=${value ?? ""} onChange=${enter} />`;
+    return html`<${Entry} ...${common} type="number" step="any" min=${found.minimum} max=${found.maximum} value=${value ?? ""} onChange=${enter} />`;
   }
-  if (kind === "file") {
-    return html`<input ...${common} type="file" onChange=${async (event) => change(await base64Of(event.currentTarget.files[0]))} />`;
-  }
+  if (kind === "file") return html`<${FileInput} ...${common} change=${change} />`;
   if (kind === "json") {
-    return html`<textarea ...${common} rows="4" spellcheck=${false} value=${typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value)}
+    return html`<${Entry} kind="textarea" ...${common} rows="4" spellcheck=${false} value=${typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value)}
       onChange=${(event) => enterJson(event.currentTarget, found, change)} />`;
   }
   const enter = (event) => change(event.currentTarget.value === "" ? undefined : event.currentTarget.value);
   const isLong = found.maxLength === undefined || found.maxLength > 300;
   return isLong && !found.format
-    ? html`<textarea ...${common} rows="1" spellcheck=${false} value=${value ?? ""} onChange=${enter} />`
-    : html`<input ...${common} spellcheck=${false} autocomplete="off" value=${value ?? ""} onChange=${enter} />`;
+    ? html`<${Entry} kind="textarea" ...${common} rows="1" spellcheck=${false} value=${value ?? ""} onChange=${enter} />`
+    : html`<${Entry} ...${common} spellcheck=${false} autocomplete="off" value=${value ?? ""} onChange=${enter} />`;
+}
+
+/** A field for a file, whose content is the value. Reading it takes some time. The file that was chosen last counts, also if it is read first. */
+function FileInput({ change, ...rest }) {
+  const tell = useContext(Reading);
+  const count = useRef(0);
+  const read = async (event) => {
+    const turn = (count.current += 1);
+    tell(1);
+    try {
+      const content = await base64Of(event.currentTarget.files[0]);
+      if (turn === count.current) change(content);
+    } finally {
+      tell(-1);
+    }
+  };
+  return html`<input ...${rest} type="file" onChange=${read} />`;
 }
 
 /** Takes JSON. Where the schema admits any type, another text is a string. */

@@ -5,7 +5,7 @@ import { call, useDocument, withQuery } from "./api.js";
 import { ChangeButton, ReasonField } from "./dialog.js";
 import { columns as requestColumns } from "./hook_requests.js";
 import { List } from "./list.js";
-import { announce, Awaited, Code, ExactTime, Facts, html, IdLink, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
+import { announce, Awaited, BusyButton, Code, ExactTime, Facts, html, IdLink, Problem, Refresh, Section, State, Table, Text, text, Time, Title } from "./parts.js";
 import { go, to } from "./route.js";
 import { Touches } from "./touches.js";
 import { words } from "./words.js";
@@ -35,7 +35,7 @@ export function Inboxes({ query }) {
     <p>${say.lead}</p>
     <p><a href=${to(["hook-requests"])}>${say.allRequests}</a></p>
     <${List} place=${["inboxes"]} query=${query} path="/admin/inboxes" name="inboxes" caption=${say.title} columns=${columns} turn=${turn} />
-    <${Section} title=${say.make}><${NewInbox} onDone=${() => setTurn(turn + 1)} /><//>
+    <${Section} title=${say.make}><${NewInbox} onDone=${() => setTurn((turn) => turn + 1)} /><//>
   `;
 }
 
@@ -61,7 +61,7 @@ function Sent({ path, body, done, label, onDone, children }) {
     ${children}
     <${ReasonField} />
     <${Problem} of=${state.problem} />
-    <p class="buttons"><button type="submit" class="first" disabled=${state.isBusy}>${label}</button></p>
+    <p class="buttons"><${BusyButton} type="submit" class="first" isBusy=${state.isBusy}>${label}<//></p>
   </form>`;
 }
 
@@ -76,7 +76,8 @@ const NewInbox = ({ onDone }) => html`
 /** One inbox. */
 export function Inbox({ id }) {
   const path = `/admin/inboxes/${encodeURIComponent(id)}`;
-  const { data: inbox, problem, reload } = useDocument(path);
+  const loaded = useDocument(path);
+  const { data: inbox, problem, reload } = loaded;
   const remove = async (options) => {
     await call("DELETE", path, options);
     return say.removed;
@@ -85,7 +86,7 @@ export function Inbox({ id }) {
     <${Title}>${say.one(inbox ? name(inbox) : id)}<//>
     <p class="buttons">
       <a href=${to(["inboxes"])}>${say.title}</a>
-      <button type="button" onClick=${reload}>${words.refresh}</button>
+      <${Refresh} of=${loaded} />
       ${inbox && html`<${ChangeButton} label=${say.remove} title=${say.removeTitle(name(inbox))} danger=${true} what=${html`<${Removed} of=${inbox} />`} change=${remove}
         onDone=${() => go(["inboxes"])} />`}
     </p>
@@ -136,7 +137,7 @@ function Secrets({ inbox, path, reload }) {
     return say.secretRemoved;
   };
   return html`<${Section} title=${say.secrets}>
-    ${inbox.secrets.length === 0 ? html`<p>${say.noSecrets}</p>` : html`<${Table} caption=${say.secretsCaption} rows=${inbox.secrets} columns=${[
+    ${inbox.secrets.length === 0 ? html`<p>${say.noSecrets}</p>` : html`<${Table} caption=${say.secretsCaption} rows=${inbox.secrets} keyOf=${(secret) => secret.id} columns=${[
       [words.id, (secret) => html`<${Text} of=${secret.id} />`],
       [words.created, (secret) => html`<${ExactTime} at=${secret.created_at} />`],
       [words.change, (secret) => html`<${ChangeButton} label=${say.removeSecret} danger=${true} title=${say.removeSecretTitle(text(secret.id))}

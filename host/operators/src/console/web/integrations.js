@@ -3,7 +3,7 @@
 import { call, useDocument } from "./api.js";
 import { ChangeButton } from "./dialog.js";
 import { List } from "./list.js";
-import { Awaited, ExactTime, Facts, html, IdLink, State, Text, text, Time, Title } from "./parts.js";
+import { Awaited, ExactTime, Facts, html, IdLink, Refresh, State, Text, text, Time, Title } from "./parts.js";
 import { go, to } from "./route.js";
 import { Touches } from "./touches.js";
 import { words } from "./words.js";
@@ -32,12 +32,13 @@ export const Integrations = ({ query }) => html`
 /** One account. */
 export function Integration({ id }) {
   const path = `/admin/integrations/${encodeURIComponent(id)}`;
-  const { data: one, problem, reload } = useDocument(path);
+  const loaded = useDocument(path);
+  const { data: one, problem, reload } = loaded;
   return html`
     <${Title}>${say.one(one ? text(one.user_identifier) : id)}<//>
     <p class="buttons">
       <a href=${to(["integrations"])}>${say.title}</a>
-      <button type="button" onClick=${reload}>${words.refresh}</button>
+      <${Refresh} of=${loaded} />
       ${one && html`<${Changes} one=${one} path=${path} reload=${reload} />`}
     </p>
     <${Awaited} data=${one} problem=${problem} />

@@ -3,7 +3,7 @@
 import { call, useDocument } from "./api.js";
 import { ChangeButton } from "./dialog.js";
 import { List } from "./list.js";
-import { Awaited, Code, ExactTime, Facts, html, IdLink, Problem, Section, State, Table, Text, text, Time, Title } from "./parts.js";
+import { Awaited, Code, ExactTime, Facts, html, IdLink, Problem, Refresh, Section, State, Table, Text, text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
 import { words } from "./words.js";
 
@@ -34,7 +34,8 @@ export const Jobs = ({ query }) => html`
 /** One job. */
 export function Job({ id }) {
   const path = `/admin/jobs/${encodeURIComponent(id)}`;
-  const { data: job, problem, reload } = useDocument(path);
+  const loaded = useDocument(path);
+  const { data: job, problem, reload } = loaded;
   const cancel = async (options) => {
     const { cancelled } = await call("DELETE", path, options);
     return cancelled ? say.cancelled : say.hadEnded;
@@ -44,7 +45,7 @@ export function Job({ id }) {
     <${Title}>${say.one(id)}<//>
     <p class="buttons">
       <a href=${to(["jobs"])}>${say.title}</a>
-      <button type="button" onClick=${reload}>${words.refresh}</button>
+      <${Refresh} of=${loaded} />
       ${canCancel && html`<${ChangeButton} label=${say.cancel} danger=${true} what=${html`<p>${say.cancelWhat(`${text(job.connector)}/${text(job.operation)}`, text(job.tenant))}</p>`} change=${cancel} onDone=${reload} />`}
     </p>
     <${Awaited} data=${job} problem=${problem} />

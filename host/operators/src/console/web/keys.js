@@ -1,10 +1,10 @@
 // API keys: the list, one key, and the dialog that makes one.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { call, useDocument } from "./api.js";
 import { ChangeButton, closeDialog, DialogButton, ReasonField } from "./dialog.js";
 import { List } from "./list.js";
-import { Actor, Awaited, Code, ExactTime, Facts, html, IdLink, Problem, State, Text, text, Time, Title } from "./parts.js";
+import { Actor, Awaited, BusyButton, Code, ExactTime, Facts, html, IdLink, Problem, Refresh, State, Text, text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
 import { words } from "./words.js";
 
@@ -45,7 +45,8 @@ export function Keys({ query }) {
 /** One key. */
 export function Key({ id }) {
   const path = `/admin/keys/${encodeURIComponent(id)}`;
-  const { data: key, problem, reload } = useDocument(path);
+  const loaded = useDocument(path);
+  const { data: key, problem, reload } = loaded;
   const revoke = async (options) => {
     await call("DELETE", path, options);
     return say.revoked;
@@ -54,7 +55,7 @@ export function Key({ id }) {
     <${Title}>${say.one(id)}<//>
     <p class="buttons">
       <a href=${to(["keys"])}>${say.title}</a>
-      <button type="button" onClick=${reload}>${words.refresh}</button>
+      <${Refresh} of=${loaded} />
       ${key && !key.revoked_at && html`<${ChangeButton} label=${say.revoke} title=${say.revokeTitle(text(key.name))} danger=${true} what=${html`<${Revoked} of=${key} />`}
         change=${revoke} onDone=${reload} />`}
     </p>
@@ -92,7 +93,7 @@ function NewKey({ onDone }) {
   const [state, setState] = useState({});
   const shown = useRef(null);
   // The button that made the key is gone, and the focus with it.
-  useEffect(() => shown.current?.focus(), [state.made]);
+  useLayoutEffect(() => shown.current?.focus(), [state.made]);
   const make = async (event) => {
     event.preventDefault();
     const given = new FormData(event.currentTarget);
@@ -133,7 +134,7 @@ function NewKey({ onDone }) {
     <${Problem} of=${state.problem} />
     <p class="buttons">
       <button type="button" onClick=${closeDialog}>${words.cancel}</button>
-      <button type="submit" class="first" disabled=${state.isBusy}>${say.make}</button>
+      <${BusyButton} type="submit" class="first" isBusy=${state.isBusy}>${say.make}<//>
     </p>
   </form>`;
 }

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { call, useLoad, withQuery } from "./api.js";
 import { filters as declared } from "./filters.js";
-import { announce, html, Problem, Table } from "./parts.js";
+import { announce, Entry, html, Problem, Refresh, Table } from "./parts.js";
 import { go, to } from "./route.js";
 import { nextOrder, orderOf, sorted } from "./sort.js";
 import { words } from "./words.js";
@@ -19,13 +19,14 @@ const SPANS = [1, 24];
  * has several pages.
  * The filters are those that the gateway declares for the route. Those with `isMore` are shown when the operator asks for them, or when
  * one of them is set, so that the others are in one line.
- * A change of `turn` loads the list again.
+ * A change of `turn` loads the list again. `keyOf` is as in `Table`.
  */
-export function List({ place, query, path, name, caption, columns, turn = 0 }) {
+export function List({ place, query, path, name, caption, columns, keyOf, turn = 0 }) {
   const filters = filtersOf(path);
   const known = Object.fromEntries(filters.map((filter) => [filter.name, query[filter.name]]));
   const wanted = withQuery(path, { ...known, cursor: query.cursor });
-  const { data, problem, loading, count, reload } = useLoad((signal) => call("GET", wanted, { signal }), [wanted, turn]);
+  const loaded = useLoad((signal) => call("GET", wanted, { signal }), [wanted, turn]);
+  const { data, problem, loading, count } = loaded;
   const summary = useRef(null);
   useEffect(() => {
     if (!count) return;
@@ -45,15 +46,15 @@ export function List({ place, query, path, name, caption, columns, turn = 0 }) {
   return html`
     <${Filters} filters=${filters} query=${query} place=${place} />
     <div class="buttons">
-      <button type="button" onClick=${reload} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button>
+      <${Refresh} of=${loaded} />
       ${spans.map((hours) => html`<button type="button" onClick=${() => showLast(hours)}>${words.lastHours(hours)}</button>`)}
       ${isFiltered && html`<a href=${to(place)}>${words.clearFilters}</a>`}
       <p tabIndex="-1" ref=${summary} class="small">
-        ${loading && !data ? words.loading : data && (rows.length ? words.loaded(rows.length) : nothing)} ${order && isPart && words.sortedHere}
+        ${loading && !rows.length ? words.loading : data && (rows.length ? words.loaded(rows.length) : nothing)} ${order && isPart && words.sortedHere}
       </p>
     </div>
     <${Problem} of=${problem} />
-    ${rows.length > 0 && html`<div class="list"><${Table} caption=${caption} columns=${columns} rows=${sorted(rows, order)} busy=${loading} order=${order} onSort=${canSort && sort} sortTitle=${isPart ? words.sortPageBy : words.sortBy} /></div>`}
+    ${rows.length > 0 && html`<div class="list"><${Table} caption=${caption} columns=${columns} rows=${sorted(rows, order)} keyOf=${keyOf} busy=${loading} order=${order} onSort=${canSort && sort} sortTitle=${isPart ? words.sortPageBy : words.sortBy} /></div>`}
     <nav class="buttons" aria-label=${words.pages}>
       ${query.cursor && html`<a href=${to(place, { ...known, sort: query.sort })}>${words.firstPage}</a>`}
       ${data?.next_cursor && html`<a href=${to(place, { ...known, sort: query.sort, cursor: data.next_cursor })}>${words.nextPage}</a>`}
@@ -75,7 +76,7 @@ function Filters({ filters, query, place }) {
     const times = new Set(filters.filter((filter) => filter.isTime).map((filter) => filter.name));
     go(place, { ...Object.fromEntries(given.map(([name, value]) => [name, times.has(name) ? asTime(value) : value])), sort: query.sort });
   };
-  const field = (filter) => html`<label key=${filter.name}>${words.filterLabel(filter.name)} <${Field} filter=${filter} value=${query[filter.name] ?? ""} /></label>`;
+  const field = (filter) => html`<label key=${filter.name}>${words.filterLabel(filter.name)} <${Field} filter=${filter} value=${query[filter.name] ?? ""} turn=${query} /></label>`;
   const more = filters.filter((filter) => filter.isMore);
   return html`<form class="filters" role="search" aria-label=${words.filters} onSubmit=${apply}>
     ${filters.filter((filter) => !filter.isMore).map(field)}
@@ -87,7 +88,8 @@ function Filters({ filters, query, place }) {
   </form>`;
 }
 
-function Field({ filter, value }) {
+/** A field with the value of the address. `turn` changes when someone goes to another address. */
+function Field({ filter, value, turn }) {
   const { name, choices, isTime } = filter;
   if (choices) {
     return html`<select name=${name}>
@@ -95,8 +97,8 @@ function Field({ filter, value }) {
       ${choices.map((choice) => html`<option value=${choice} selected=${choice === value}>${choice === "true" ? words.yes : choice}</option>`)}
     </select>`;
   }
-  if (isTime) return html`<input type="datetime-local" step="1" name=${name} value=${value.replace(/(\.\d+)?Z$/, "")} />`;
-  return html`<input name=${name} value=${value} autocomplete="off" spellcheck=${false} />`;
+  if (isTime) return html`<${Entry} type="datetime-local" step="1" name=${name} value=${value.replace(/(\.\d+)?Z$/, "")} turn=${turn} />`;
+  return html`<${Entry} name=${name} value=${value} turn=${turn} autocomplete="off" spellcheck=${false} />`;
 }
 
 /** A local time of a form, which the console takes for UTC, as in RFC 3339. */

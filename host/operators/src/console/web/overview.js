@@ -1,9 +1,9 @@
 // Is it well? Each answer leads to its list. The screen refreshes itself while it is seen.
 
-import { all, call, MOST_ENTRIES, Refusal, send, useLoad, useTurns, withQuery } from "./api.js";
+import { all, call, MOST_ENTRIES, Refusal, send, useLoad, useRefresh, withQuery } from "./api.js";
 import { LastHour } from "./charts.js";
 import { series, sum } from "./metrics.js";
-import { Awaited, html, Section, State, Table, Text, text, Time, Title } from "./parts.js";
+import { Awaited, html, Refresh, Section, State, Table, Text, text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
 import { words } from "./words.js";
 
@@ -16,7 +16,7 @@ const HOUR = 3_600_000;
 /** Time before its end from which a key is shown. */
 const SOON = 14 * 24 * HOUR;
 
-/** Time between two refreshes: that of the samples. */
+/** Time between two refreshes, which is the time between two samples. */
 const PAUSE = 15_000;
 
 /** The states of triggers that are not well, the worst first. */
@@ -59,13 +59,14 @@ const toneOf = (list) => (list.length ? "bad" : "good");
 
 /** The screen. */
 export function Overview() {
-  const [turn, refresh] = useTurns(PAUSE);
-  const { data, loading, problem } = useLoad(load, [turn]);
+  const loaded = useLoad(load, []);
+  const { data, problem } = loaded;
+  useRefresh(PAUSE, loaded);
   const cards = data ? cardsOf(data) : [];
   return html`
     <${Title}>${say.title}<//>
     <p class="buttons">
-      <button type="button" onClick=${refresh} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button>
+      <${Refresh} of=${loaded} />
       <span class="small">${data && say.refreshed(words.clock(data.at), PAUSE / 1000)}</span>
     </p>
     <${Awaited} data=${data} problem=${problem ?? data?.problem} />

@@ -2,7 +2,7 @@
 // of every value, and nothing here makes HTML of a string.
 
 import { h } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import htm from "htm";
 import { to } from "./route.js";
 import { words } from "./words.js";
@@ -100,14 +100,15 @@ export const Section = ({ title, children }) => html`<section><h2>${title}</h2>$
 
 /**
  * A table of few rows. Each column is its name and the function of its cells. With `onSort`, the table can be sorted by the columns that
- * also have the function of a value, `order` is the one that it has, and `sortTitle` says what sorting by a column does.
+ * also have the function of a value, `order` is the one that it has, and `sortTitle` says what sorting by a column does. Rows in which
+ * something can be opened or pressed need `keyOf`, the text by which a row is known: other rows can come before it while it is used.
  */
-export function Table({ caption, columns, rows, busy, order, onSort, sortTitle }) {
+export function Table({ caption, columns, rows, keyOf, busy, order, onSort, sortTitle }) {
   return html`<table role="table" aria-busy=${busy ? "true" : "false"} class=${onSort ? "sortable" : undefined}>
     <caption>${caption}</caption>
     <thead role="rowgroup"><tr role="row">${columns.map(([name, , valueOf]) => html`<${Heading} name=${name} order=${order} onSort=${valueOf && onSort} title=${sortTitle} />`)}</tr></thead>
     <tbody role="rowgroup">
-      ${rows.map((row) => html`<tr role="row">
+      ${rows.map((row) => html`<tr key=${keyOf?.(row)} role="row">
         ${columns.map(([name, cell]) => html`<td role="cell" data-name=${name}><div>${cell(row)}</div></td>`)}
       </tr>`)}
     </tbody>
@@ -140,13 +141,39 @@ export function Awaited({ data, problem }) {
   return data || problem ? html`<${Problem} of=${problem} />` : html`<p aria-busy="true">${words.loading}</p>`;
 }
 
+/** The button that loads again. It says that it is not complete while the gateway has not answered. `of` is what `useLoad` returns. */
+export const Refresh = ({ of: { loading, reload } }) => html`
+  <button type="button" onClick=${reload} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button>
+`;
+
+/**
+ * A button that does one thing at a time. While it is busy, it takes no click, and does not send its form: browsers send a form at Enter by
+ * a click too. It keeps the focus, which a disabled button loses.
+ */
+export const BusyButton = ({ isBusy, onClick, children, ...rest }) => html`
+  <button ...${rest} aria-disabled=${isBusy ? "true" : "false"} onClick=${isBusy ? (event) => event.preventDefault() : onClick}>${children}</button>
+`;
+
+/**
+ * A field in which someone may be typing. It takes `value` when `value` or `turn` changes, and at no other drawing of the page: an answer
+ * that comes meanwhile must not take away what was typed. `kind` is the name of the element.
+ */
+export function Entry({ kind = "input", value, turn, ...rest }) {
+  const field = useRef(null);
+  useLayoutEffect(() => {
+    field.current.value = value;
+  }, [value, turn]);
+  return html`<${kind} ref=${field} ...${rest} />`;
+}
+
 /** A text to copy, such as a command. */
 export function Code({ label, children }) {
-  const [copied, setCopied] = useState(false);
+  // The text that was copied. The next one was not.
+  const [copied, setCopied] = useState(null);
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(children);
-      setCopied(true);
+      setCopied(children);
       announce(words.copied);
     } catch {
       announce(words.notCopied);
@@ -154,19 +181,22 @@ export function Code({ label, children }) {
   };
   return html`<figure class="code">
     <figcaption>
-      ${label} ${navigator.clipboard && html`<button type="button" class="small" onClick=${copy}>${copied ? words.copied : words.copy}</button>`}
+      ${label} ${navigator.clipboard && html`<button type="button" class="small" onClick=${copy}>${copied === children ? words.copied : words.copy}</button>`}
     </figcaption>
     <pre tabIndex="0" role="region" aria-label=${label}>${text(children)}</pre>
   </figure>`;
 }
 
-/** The heading of a screen. It gets the focus when the screen is opened, so that a screen reader begins there. */
+/**
+ * The heading of a screen. It gets the focus when the screen is opened, so that a screen reader begins there. It gets it at once: later, it
+ * would take it from where someone has gone with the first keys.
+ */
 export function Title({ children }) {
   const heading = useRef(null);
   useEffect(() => {
     document.title = `${children} · ${words.product}`;
   }, [children]);
-  useEffect(() => heading.current.focus(), []);
+  useLayoutEffect(() => heading.current.focus(), []);
   return html`<h1 tabIndex="-1" ref=${heading}>${children}</h1>`;
 }
 

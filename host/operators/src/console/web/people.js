@@ -6,7 +6,7 @@ import { columns as callColumns, tellWho } from "./calls.js";
 import { columns as accountColumns } from "./integrations.js";
 import { columns as jobColumns } from "./jobs.js";
 import { columns as keyColumns, stateOf as stateOfKey } from "./keys.js";
-import { Actor, Awaited, html, IdLink, Section, State, Table, Text, text, Time, Title } from "./parts.js";
+import { Actor, Awaited, html, IdLink, Refresh, Section, State, Table, Text, text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
 import { columns as triggerColumns } from "./triggers.js";
 import { words } from "./words.js";
@@ -29,7 +29,7 @@ const linkColumns = [
   [say.madeBy, (one) => html`<${Actor} of=${one.key_id} />`],
 ];
 
-/** The most users whose calls, jobs and triggers the page shows. An account may be named like those of many. */
+/** The most users whose calls, jobs and triggers the page shows. An account may have the name of many others. */
 const MOST_USERS = 5;
 
 /** The entries of several lists without repetitions, the newest first. */
@@ -41,7 +41,7 @@ function merged(lists, idOf, timeOf) {
 /** Callers choose the ids of requests, so that several calls may have the same one. */
 const idOfCall = (one) => `${one.at} ${one.request_id}`;
 
-/** Everything about the people who go by a name: that of a user, of an account, or what the service knows the account by. */
+/** Everything about the people who go by a name: the name of a user, of an account, or what the service knows the account by. */
 async function load(name, signal) {
   const list = (path, member) => async (query) => (await call("GET", withQuery(path, { limit: SHOWN, ...query }), { signal }))[member];
   const [accountsOf, linksOf, callsOf, jobsOf, triggersOf, keysOf] = [
@@ -75,10 +75,11 @@ async function load(name, signal) {
 
 /** The screen. */
 export function Person({ id: name }) {
-  const { data, problem, loading, reload } = useLoad((signal) => load(name, signal), [name]);
+  const loaded = useLoad((signal) => load(name, signal), [name]);
+  const { data, problem } = loaded;
   return html`
     <${Title}>${say.one(name)}<//>
-    <p class="buttons"><button type="button" onClick=${reload} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button></p>
+    <p class="buttons"><${Refresh} of=${loaded} /></p>
     <${Awaited} data=${data} problem=${problem} />
     ${data && html`
       <${Wrong} data=${data} />

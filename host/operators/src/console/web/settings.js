@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { useDocument } from "./api.js";
-import { Awaited, html, Problem, Section, State, Table, Text, text, Title } from "./parts.js";
+import { Awaited, html, Problem, Refresh, Section, State, Table, Text, text, Title } from "./parts.js";
 import { words } from "./words.js";
 
 const say = words.settings;
@@ -18,10 +18,11 @@ export const Settings = () => html`
 `;
 
 function Checks() {
-  const { data, problem, loading, reload } = useDocument("/admin/doctor");
+  const checked = useDocument("/admin/doctor");
+  const { data, problem, loading } = checked;
   const rows = [...(data?.findings ?? [])].sort((one, other) => ORDER.indexOf(one.level) - ORDER.indexOf(other.level));
   return html`
-    <p class="buttons"><button type="button" onClick=${reload} aria-disabled=${loading ? "true" : "false"}>${words.refresh}</button></p>
+    <p class="buttons"><${Refresh} of=${checked} /></p>
     <${Problem} of=${problem} />
     <p role="status">${loading ? say.checking : data && say.wrong(data.problems)}</p>
     ${rows.length > 0 && html`<div class="wide"><${Table} caption=${say.findings} rows=${rows} busy=${loading} columns=${[

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { all, call, useLoad } from "./api.js";
 import { ChangeButton, ReasonField } from "./dialog.js";
 import { List } from "./list.js";
-import { announce, Awaited, ExactTime, Facts, html, IdLink, Problem, Section, Table, Text, text, Title } from "./parts.js";
+import { announce, Awaited, BusyButton, ExactTime, html, IdLink, Problem, Refresh, Section, Table, Text, text, Title } from "./parts.js";
 import { to } from "./route.js";
 import { words } from "./words.js";
 
@@ -31,14 +31,15 @@ export const Tenants = ({ query }) => html`
 /** One tenant. */
 export function Tenant({ id }) {
   const path = `/admin/tenants/${encodeURIComponent(id)}/oauth_clients`;
-  const { data, problem, reload } = useLoad(() => all(path, "oauth_clients"), [path]);
+  const loaded = useLoad(() => all(path, "oauth_clients"), [path]);
+  const { data, problem, reload } = loaded;
   const remove = (client) => async (options) => {
     await call("DELETE", `${path}/${encodeURIComponent(client.name)}`, options);
     return say.deleted;
   };
   return html`
     <${Title}>${say.one(id)}<//>
-    <p class="buttons"><a href=${to(["tenants"])}>${say.title}</a> <button type="button" onClick=${reload}>${words.refresh}</button></p>
+    <p class="buttons"><a href=${to(["tenants"])}>${say.title}</a> <${Refresh} of=${loaded} /></p>
     <ul>
       <li><a href=${to(["calls"], { tenant: id })}>${words.calls.title}</a></li>
       <li><a href=${to(["integrations"], { tenant: id })}>${words.integrations.title}</a></li>
@@ -50,7 +51,7 @@ export function Tenant({ id }) {
     </ul>
     <${Section} title=${say.clients}>
       <${Awaited} data=${data} problem=${problem} />
-      ${data && (data.length === 0 ? html`<p>${say.noClients}</p>` : html`<${Table} caption=${say.clientsCaption} rows=${data} columns=${[
+      ${data && (data.length === 0 ? html`<p>${say.noClients}</p>` : html`<${Table} caption=${say.clientsCaption} rows=${data} keyOf=${(one) => one.name} columns=${[
         [say.name, (one) => html`<${Text} of=${one.name} />`],
         [say.clientId, (one) => html`<${Text} of=${one.client_id} />`],
         [say.secret, (one) => (one.has_secret ? words.yes : words.no)],
@@ -71,6 +72,7 @@ function NewClient({ path, onDone }) {
     event.preventDefault();
     const form = event.currentTarget;
     const given = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim() || undefined]));
+    setState({ isBusy: true });
     try {
       const { name, scopes, reason, ...rest } = given;
       const body = { ...rest, scopes: scopes?.split(/\s+/) };
@@ -91,6 +93,6 @@ function NewClient({ path, onDone }) {
     <label>${say.redirect} <input name="redirect_url" type="url" autocomplete="off" /></label>
     <${ReasonField} />
     <${Problem} of=${state.problem} />
-    <p class="buttons"><button type="submit" class="first">${words.save}</button></p>
+    <p class="buttons"><${BusyButton} type="submit" class="first" isBusy=${state.isBusy}>${words.save}<//></p>
   </form></details>`;
 }

@@ -26,12 +26,12 @@ export function ToolSets({ query, session }) {
     [words.created, (set) => html`<${Time} at=${set.created_at} />`, (set) => set.created_at],
     [words.keys.createdBy, (set) => html`<${Actor} of=${set.created_by} />`, (set) => set.created_by],
     [words.change, (set) => html`<${ChangeButton} label=${say.remove} danger=${true} title=${say.removeTitle(text(set.name))}
-      what=${html`<p>${say.removeWhat(text(set.url))}</p>`} change=${remove(set)} onDone=${() => setTurn(turn + 1)} />`],
+      what=${html`<p>${say.removeWhat(text(set.url))}</p>`} change=${remove(set)} onDone=${() => setTurn((turn) => turn + 1)} />`],
   ];
   return html`
     <${Title}>${say.title}<//>
     <p>${say.lead(text(session.tenant))}</p>
     <p><a href=${to(["keys"])}>${words.keys.title}</a></p>
-    <${List} place=${["tool-sets"]} query=${query} path="/mcp-sets" name="sets" caption=${say.title} columns=${columns} turn=${turn} />
+    <${List} place=${["tool-sets"]} query=${query} path="/mcp-sets" name="sets" caption=${say.title} columns=${columns} keyOf=${(set) => set.name} turn=${turn} />
   `;
 }

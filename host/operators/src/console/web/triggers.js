@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { call, useDocument, useLoad, withQuery } from "./api.js";
 import { ChangeButton } from "./dialog.js";
 import { List } from "./list.js";
-import { Awaited, Code, ExactTime, Facts, html, IdLink, Section, State, Table, Text, text, Time, Title } from "./parts.js";
+import { Awaited, Code, ExactTime, Facts, html, IdLink, Refresh, Section, State, Table, Text, text, Time, Title } from "./parts.js";
 import { go, to } from "./route.js";
 import { Attempts } from "./webhooks.js";
 import { words } from "./words.js";
@@ -38,13 +38,14 @@ export const Triggers = ({ query }) => html`
 /** One trigger. */
 export function Trigger({ id, session }) {
   const path = `/admin/triggers/${encodeURIComponent(id)}`;
-  const { data: one, problem, reload, count } = useDocument(path);
+  const loaded = useDocument(path);
+  const { data: one, problem, reload, count } = loaded;
   const isOwn = one && one.tenant === session.tenant && !one.subject && session.scopes.includes("integrate");
   return html`
     <${Title}>${say.one(one ? `${text(one.connector)}.${text(one.type)}` : id)}<//>
     <p class="buttons">
       <a href=${to(["triggers"])}>${say.title}</a>
-      <button type="button" onClick=${reload}>${words.refresh}</button>
+      <${Refresh} of=${loaded} />
       ${one && html`<${Changes} one=${one} path=${path} isOwn=${isOwn} reload=${reload} />`}
     </p>
     <${Awaited} data=${one} problem=${problem} />
@@ -128,11 +129,11 @@ async function lastEvents(path, signal) {
 
 function Events({ id, turn }) {
   const path = `/triggers/${encodeURIComponent(id)}/events`;
-  const { data: events, problem } = useLoad((signal) => lastEvents(path, signal), [path, turn]);
+  const { data: events, problem, loading } = useLoad((signal) => lastEvents(path, signal), [path, turn]);
   return html`<${Section} title=${say.events}>
     <${Awaited} data=${events} problem=${problem} />
-    ${events?.length === 0 && html`<p>${say.noEvents}</p>`}
-    ${events?.length > 0 && html`<${Table} caption=${say.eventsCaption} rows=${events} columns=${[
+    ${events?.length === 0 && html`<p aria-busy=${loading ? "true" : "false"}>${loading ? words.loading : say.noEvents}</p>`}
+    ${events?.length > 0 && html`<${Table} caption=${say.eventsCaption} rows=${events} keyOf=${(one) => one.event.id} busy=${loading} columns=${[
       [words.time, (one) => html`<${Time} at=${one.timestamp} />`],
       [words.id, (one) => html`<${Text} of=${one.event.id} />`],
       [say.type, (one) => html`<${Text} of=${one.type} />`],

@@ -1,11 +1,11 @@
 // Tries an operation: a form from its schema, a warning by its effect, the answer, and the same call for programs and agents.
 
-import { useMemo, useState } from "preact/hooks";
+import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { call, headerText, send, useDocument, useLoad, withQuery } from "./api.js";
 import { curl, javascript, python, toolCall } from "./commands.js";
 import { ChangeButton } from "./dialog.js";
-import { Fields, resolved } from "./form.js";
-import { announce, Awaited, Code, Facts, html, IdLink, Problem, Section, State, Status, Table, Text, text, Title } from "./parts.js";
+import { Fields, Reading, resolved } from "./form.js";
+import { announce, Awaited, BusyButton, Code, Facts, html, IdLink, Problem, Section, State, Status, Table, Text, text, Title } from "./parts.js";
 import { go, to } from "./route.js";
 import { words } from "./words.js";
 
@@ -57,50 +57,59 @@ async function load(connector, operation) {
 }
 
 function Operation({ connector, operation, session }) {
-  const { data, problem, reload } = useLoad(() => load(connector, operation), [connector.connector, operation]);
+  const { data, problem, loading, reload } = useLoad(() => load(connector, operation), [connector.connector, operation]);
   if (!data) return html`<${Awaited} data=${data} problem=${problem} />`;
   if (!data.entry) return html`<p>${say.unknown}</p>`;
-  return html`<${Call} ...${{ connector, operation, session, reload, ...data }} />`;
+  return html`<${Call} ...${{ connector, operation, session, loading, reload, ...data }} />`;
 }
 
-function Call({ connector, operation, session, reload, document, accounts, entry }) {
+function Call({ connector, operation, session, loading, reload, document, accounts, entry }) {
   const media = entry.requestBody?.content["application/json"] ?? {};
   const [value, setValue] = useState(media.example ?? {});
   const [raw, setRaw] = useState(null);
   const [account, setAccount] = useState("");
   const [answer, setAnswer] = useState(null);
-  const [isBusy, setBusy] = useState(false);
+  // The calls without an answer, and the files that are being read.
+  const [sent, setSent] = useState(0);
+  const [reading, setReading] = useState(0);
+  const tellReading = useCallback((by) => setReading((reading) => reading + by), []);
+  const count = useRef(0);
   const effect = entry["x-effect"];
   const id = connector.connector;
   const headers = account ? { "X-User-Identifier": account } : {};
   const body = raw ?? JSON.stringify(value);
   const run = async () => {
-    setBusy(true);
+    const turn = (count.current += 1);
+    setSent((sent) => sent + 1);
     try {
-      setAnswer(await answerOf(id, operation, body, headers));
+      const received = await answerOf(id, operation, body, headers);
+      // The dialog of a change can be closed before its answer comes. The answer to a later call stays.
+      if (turn === count.current) setAnswer(received);
     } finally {
-      setBusy(false);
+      setSent((sent) => sent - 1);
     }
     return say.answered;
   };
   const submit = (event) => {
     event.preventDefault();
+    // Enter in the only field submits a form without a button for it. A change is asked about first.
+    if (effect !== "read") return;
     run().catch((error) => setAnswer({ problem: error.problem ?? { title: words.failed, detail: String(error) } }));
   };
   return html`
     <p><${Text} of=${connector.operations.find((one) => one.path === operation)?.summary} /></p>
     <p><${State} of=${effect} /> ${say.effects[effect]}</p>
-    ${connector.auth_type !== "none" && html`<${Accounts} ...${{ id, accounts, account, setAccount, reload }} />`}
+    ${connector.auth_type !== "none" && html`<${Accounts} ...${{ id, accounts, account, setAccount, loading, reload }} />`}
     <form class="stacked" onSubmit=${submit}>
       ${raw === null
-        ? html`<${Fields} schema=${resolved(media.schema ?? {}, document)} root=${document} value=${value} change=${setValue} />`
+        ? html`<${Reading.Provider} value=${tellReading}><${Fields} schema=${resolved(media.schema ?? {}, document)} root=${document} value=${value} change=${setValue} /><//>`
         : html`<label>${say.raw} <textarea rows="8" spellcheck=${false} value=${raw} onInput=${(event) => setRaw(event.currentTarget.value)} /></label>`}
       <p class="buttons">
         <button type="button" onClick=${() => toggleRaw(raw, value, setRaw, setValue)}>${raw === null ? say.showRaw : say.showForm}</button>
         ${effect === "read"
-          ? html`<button type="submit" class="first" disabled=${isBusy}>${isBusy ? say.sending : say.send}</button>`
+          ? html`<${BusyButton} type="submit" class="first" isBusy=${sent > 0 || reading > 0}>${sent > 0 ? say.sending : say.send}<//>`
           : html`<${ChangeButton} label=${say.send} title=${say.sendTitle} danger=${effect === "destructive"}
-              what=${html`<p>${say.effects[effect]}</p><p>${say.really(`${id}/${operation}`, account)}</p>`} change=${run} isAudited=${false} />`}
+              what=${html`<p>${say.effects[effect]}</p><p>${say.really(`${id}/${operation}`, account)}</p>`} change=${run} isAudited=${false} isReady=${reading === 0} />`}
       </p>
     </form>
     <${Answer} of=${answer} schema=${entry.responses?.["200"]?.content["application/json"]?.schema} root=${document} />
@@ -135,23 +144,24 @@ async function answerOf(connector, operation, body, headers) {
   return { status: answer.status, ms, type, headers: [...answer.headers], blob, ...(isText && readable(await blob.text())) };
 }
 
-function Accounts({ id, accounts, account, setAccount, reload }) {
+function Accounts({ id, accounts, account, setAccount, loading, reload }) {
   const [link, setLink] = useState(null);
   const connect = async () => {
+    setLink({ isBusy: true });
     try {
       setLink(await call("POST", "/connect-links", { body: { connectors: [id] } }));
     } catch (error) {
       setLink({ problem: error.problem });
     }
   };
-  return html`<div class="filters">
+  return html`<div class="filters" aria-busy=${loading ? "true" : "false"}>
     <label>${words.integrations.account} <select onChange=${(event) => setAccount(event.currentTarget.value)}>
       <option value="">${say.anyAccount}</option>
       ${accounts.map((one) => html`<option value=${one.user_identifier} selected=${one.user_identifier === account}>
         ${text(one.user_identifier)} (${text(one.status)})
       </option>`)}
     </select></label>
-    <button type="button" onClick=${connect}>${say.connect}</button>
+    <${BusyButton} type="button" isBusy=${link?.isBusy} onClick=${connect}>${say.connect}<//>
     <${Problem} of=${link?.problem} />
     ${link?.url && html`<p role="status"><a href=${link.url} target="_blank" rel="noopener">${say.openConnect}</a> <button type="button" onClick=${reload}>${say.reloadAccounts}</button></p>`}
   </div>`;

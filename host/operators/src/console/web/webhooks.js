@@ -38,11 +38,11 @@ export function Webhooks({ query }) {
     [say.attempts, (one) => html`<${Attempts} of=${one.attempts} />`, (one) => one.attempts.length],
     [say.next, (one) => html`<${Time} at=${one.next_attempt_at} />`, (one) => one.next_attempt_at],
     [words.change, (one) => html`<${ChangeButton} label=${say.resend} title=${say.resendTitle}
-      what=${html`<p>${say.resendWhat(text(one.url ?? one.receiver))}</p>`} change=${resend(one)} onDone=${() => setTurn(turn + 1)} />`],
+      what=${html`<p>${say.resendWhat(text(one.url ?? one.receiver))}</p>`} change=${resend(one)} onDone=${() => setTurn((turn) => turn + 1)} />`],
   ];
   return html`
     <${Title}>${say.title}<//>
     <p>${say.lead}</p>
-    <${List} place=${["webhooks"]} query=${query} path="/admin/webhooks" name="webhooks" caption=${say.title} columns=${columns} turn=${turn} />
+    <${List} place=${["webhooks"]} query=${query} path="/admin/webhooks" name="webhooks" caption=${say.title} columns=${columns} keyOf=${(one) => one.id} turn=${turn} />
   `;
 }
