@@ -67,6 +67,8 @@ struct Source {
     query: String,
     body_hash: String,
     document: Document,
+    /// The place of the list of notifications. `None` if the body is one notification.
+    list: Option<Range<usize>>,
 }
 
 /// Reads a verified notification. If the body is not understood, there are no items.
@@ -81,11 +83,13 @@ pub fn items(inbox: &Inbox, notification: &Notification<'_>, verified: &Verified
             return read;
         }
     };
+    let list = inbox.items.as_ref().and_then(|pointer| document.at(&(0..document.text().len()), pointer));
     let source = Arc::new(Source {
         headers: notification.headers.clone(),
         query: notification.query.to_owned(),
         body_hash: hex(digest(&SHA256, notification.body).as_ref()),
         document,
+        list,
     });
     for (number, place) in places.into_iter().enumerate() {
         if !verified.has(number) {
@@ -135,9 +139,13 @@ impl Item {
         self.source.document.part(&self.place)
     }
 
-    /// The body that the notification came with, as JSON text.
-    pub fn body(&self) -> &str {
-        self.source.document.text()
+    /// The body that the notification came with, as JSON text. If it has a list of notifications, the
+    /// list has only this one.
+    pub fn body(&self) -> String {
+        let Source { document, list, .. } = &*self.source;
+        let Some(list) = list else { return document.text().to_owned() };
+        let (before, after) = (0..list.start, list.end..document.text().len());
+        [document.part(&before), "[", self.text(), "]", document.part(&after)].concat()
     }
 
     /// The text at a place outside of the body.

@@ -42,8 +42,12 @@ const UNKNOWN_BODY: usize = 1 << 20;
 /// The body of every answer that refuses.
 const NOTHING: &str = "{}";
 
-/// The outcome of a request that is not verified.
+/// The outcome of a request that is not accepted.
 const REJECTED: &str = "rejected";
+
+/// Why a request is rejected before it is verified.
+const TOO_MANY: &str = "too-many";
+const NO_MEMORY: &str = "no-memory";
 
 /// Seconds after which a service may try again.
 const RETRY_S: u64 = 2;
@@ -115,22 +119,26 @@ struct Receiving<'a, 'c> {
 impl Receiving<'_, '_> {
     async fn answer(mut self) -> Response<Body> {
         let Hooks { limits, memory, .. } = &*self.call.gateway.hooks;
-        let now = self.call.arrived.into_std();
-        let admitted = limits.may_try(self.at.id(), self.call.caller_address, now);
-        if let Err(wait) = admitted.and_then(|()| limits.admit(self.at.id(), now)) {
+        let (at, now) = (self.at, self.call.arrived.into_std());
+        // The requests that were not verified have records, and those that follow change nothing.
+        let admitted = limits.may_try(at.id(), self.call.caller_address, now);
+        if let Err(wait) = admitted.and_then(|()| limits.admit(at.id(), now).inspect_err(|_| self.note_flood())) {
             // The rest of the body is not waited for.
             self.call.body.end_by(self.call.arrived);
             return try_later(StatusCode::TOO_MANY_REQUESTS, wait);
         }
-        let at = self.at;
         let body = match read_raw(self.call.body, at.inbox.max_body as usize, memory).await {
             Ok(body) => body,
-            Err(unread) => return unread_answer(&unread),
+            Err(unread) => {
+                self.note_rejected(reason_of(&unread));
+                return unread_answer(&unread);
+            }
         };
         self.bytes = body.len() as u64;
         // The notifications are parts of a copy.
         let mut copy = memory.part();
         if copy.grow_to(body.len()).is_err() {
+            self.note_rejected(NO_MEMORY);
             return busy();
         }
         let notification = notification(self.call, &body);
@@ -192,7 +200,7 @@ impl Receiving<'_, '_> {
         };
         // The service sends it again, when the keys of its issuer have come.
         let comes_too_early = rejection.needs_keys() && self.key_urls().into_iter().any(may_be_known_soon);
-        self.note(Outcome { name: REJECTED, reason: Some(rejection.reason()), kind: None, events: 0 });
+        self.note_rejected(rejection.reason());
         if comes_too_early {
             return busy();
         }
@@ -206,29 +214,44 @@ impl Receiving<'_, '_> {
         let Some(accepted) = self.store_time.spend_on(accepting).await else { return busy() };
         accepted.outcomes.into_iter().for_each(|outcome| self.note(outcome));
         if items.unverified > 0 {
-            let reason = Some(Rejection::WrongToken.reason());
-            self.note(Outcome { name: REJECTED, reason, kind: None, events: 0 });
+            self.note_rejected(Rejection::WrongToken.reason());
         }
         Response::new(full(""))
     }
 
     /// Notes what became of the request.
     fn note(&self, outcome: Outcome) {
-        let Outcome { name, reason, kind, events } = outcome;
-        note(
-            self.call,
-            HookRequest {
-                address: self.at.id().to_owned(),
-                connector: self.at.connector().to_owned(),
-                outcome: name,
-                reason: reason.map(str::to_owned),
-                kind,
-                events,
-                bytes: self.bytes,
-                ..record(self.call)
-            },
-        );
+        note(self.call, self.record(outcome));
     }
+
+    /// Notes that the request was rejected.
+    fn note_rejected(&self, reason: &'static str) {
+        self.note(rejected(reason));
+    }
+
+    /// Notes that the inbox gets more requests than it takes.
+    fn note_flood(&self) {
+        self.call.gateway.triggers.note_flood(clock::now(), self.record(rejected(TOO_MANY)));
+    }
+
+    fn record(&self, outcome: Outcome) -> HookRequest {
+        let Outcome { name, reason, kind, events } = outcome;
+        HookRequest {
+            address: self.at.id().to_owned(),
+            connector: self.at.connector().to_owned(),
+            outcome: name,
+            reason: reason.map(str::to_owned),
+            kind,
+            events,
+            bytes: self.bytes,
+            ..record(self.call)
+        }
+    }
+}
+
+/// The outcome of a request that is rejected as a whole.
+fn rejected(reason: &'static str) -> Outcome {
+    Outcome { name: REJECTED, reason: Some(reason), kind: None, events: 0 }
 }
 
 /// The record of a request to an address that no one has.
@@ -285,6 +308,16 @@ fn unread_answer(unread: &Unread) -> Response<Body> {
         Unread::NoMemory(_) => busy(),
         Unread::BrokenOff => refusal(StatusCode::BAD_REQUEST),
         Unread::Late => refusal(StatusCode::REQUEST_TIMEOUT),
+    }
+}
+
+/// Why a request whose body could not be read is rejected, as records name it.
+fn reason_of(unread: &Unread) -> &'static str {
+    match unread {
+        Unread::TooLarge => "too-large",
+        Unread::NoMemory(_) => NO_MEMORY,
+        Unread::BrokenOff => "broken-off",
+        Unread::Late => "too-slow",
     }
 }
 

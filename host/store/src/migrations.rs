@@ -66,6 +66,7 @@ pub(crate) static TABLES: Tables = tables! {
     "0038_inbox_rejections",
     "0039_addresses_of_subscriptions",
     "0040_unasked_services",
+    "0041_unknown_accounts",
 };
 
 #[cfg(test)]

@@ -28,11 +28,11 @@ impl SimulatedDatabase {
         self.0.look(sql)
     }
 
-    /// Deletes all rows but those of the audit, which the database keeps. The next test finds an empty
+    /// Deletes all rows except for the audit, which the database keeps. The next test finds an empty
     /// database.
     pub fn clear(&self) -> Stored<()> {
         // A table refers only to tables that were created before it. The rows of `revisions` are
-        // those of the migrations, and entries of the audit cannot be deleted.
+        // from the migrations, and entries of the audit cannot be deleted.
         let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' \
             AND name NOT IN ('audit', 'revisions') ORDER BY rowid DESC";
         let tables = self.look(tables)?;

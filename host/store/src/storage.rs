@@ -28,7 +28,7 @@ pub(crate) const CONTEXT: &str = "connector_storage";
 pub struct StorageScope {
     /// Identifier of the connector.
     pub connector: String,
-    /// Separates the values of one account from those of others: the id of the integration, or the
+    /// Separates the values of one account from the values of others: the id of the integration, or the
     /// tenant if the connector needs no account.
     pub partition: String,
 }

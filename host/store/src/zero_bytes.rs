@@ -86,7 +86,7 @@ async fn one_record_with_a_zero_byte_does_not_lose_the_others(site: Site) {
         remote: "192.0.2.1".into(),
     };
     let requests = ["\0", "message"].map(|kind| (Duration::ZERO, request(kind)));
-    site.store.inboxes().add_requests(requests.into()).await.unwrap();
+    site.store.inboxes().add_requests(requests.into(), Default::default()).await.unwrap();
     let listed = site.store.inboxes().requests(HookRequestFilter { limit: 10, ..Default::default() }).await.unwrap();
     let kinds: Vec<_> = listed.iter().rev().map(|request| request.kind.as_deref().unwrap()).collect();
     assert_eq!(kinds, ["\u{fffd}", "message"]);

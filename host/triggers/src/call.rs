@@ -28,7 +28,7 @@ pub(super) struct RunOf<'a> {
     pub(super) subject: &'a str,
     /// Empty if the connector needs no account.
     pub(super) user_identifier: &'a str,
-    /// The id in the records of the calls: that of the subscription.
+    /// The id in the records of the calls, which is the id of the subscription.
     pub(super) request_id: &'a str,
     pub(super) deadline: Instant,
 }

@@ -28,7 +28,8 @@ impl Triggers {
         deadline: Instant,
     ) -> Result<TriggerRecord, TriggerError> {
         let id = self.make(of, user_identifier, new, None, deadline).await?;
-        self.get(of, &id).await?.ok_or_else(|| TriggerError::Damaged("a trigger was not stored".to_owned()))
+        let made = self.get(of, &id).await.map_err(TriggerError::after_change)?;
+        made.ok_or_else(|| TriggerError::Damaged("a trigger was not stored".to_owned()))
     }
 
     /// Makes a trigger of an application or of an agent, and returns its id. The receiver of an agent
@@ -106,8 +107,11 @@ impl Triggers {
         };
         let limit = self.parts.config.triggers.max_per_tenant;
         let subscription = self.parts.store.triggers().add(stored, subscription, limit).await?;
-        if let Some(subscription) = subscription {
-            self.work_now(&subscription, deadline).await?;
+        // The trigger is made, so that a failure must not look as if it were not.
+        if let Some(subscription) = subscription
+            && let Err(error) = self.work_now(&subscription, deadline).await
+        {
+            tracing::debug!(trigger = id, %error, "the first step of a trigger is done later");
         }
         Ok(id)
     }

@@ -57,9 +57,19 @@ pub enum TriggerError {
     /// A webhook cannot be read or stored.
     #[error(transparent)]
     Webhook(#[from] WebhookError),
+    /// The trigger was made or changed, and what follows failed, such as reading its record.
+    #[error("{0}")]
+    AfterChange(Box<TriggerError>),
     /// A stored value is damaged.
     #[error("a stored value is damaged: {0}")]
     Damaged(String),
+}
+
+impl TriggerError {
+    /// The same error, of a step after the trigger was made or changed.
+    pub(super) fn after_change(self) -> Self {
+        Self::AfterChange(Box::new(self))
+    }
 }
 
 impl From<serde_json::Error> for TriggerError {

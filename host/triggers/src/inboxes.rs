@@ -80,12 +80,13 @@ impl Triggers {
     pub async fn add_secret(&self, inbox: &str, secret: &str) -> Result<Option<InboxSecretRecord>, TriggerError> {
         let id = InboxSecret::new_id()?;
         let sealed = self.parts.vault.seal(&InboxSecret::context(&id), secret.as_bytes()).await?;
+        // After the secret is stored, nothing may fail: the caller would take it for refused.
+        let created_at: SystemTime = self.parts.store.database().now().await?.into();
         match self.parts.store.inboxes().add_secret(inbox, &id, sealed).await? {
             SecretAdded::Added => {}
             SecretAdded::Full => return Err(TriggerError::TooManySecrets),
             SecretAdded::Unknown => return Ok(None),
         }
-        let created_at: SystemTime = self.parts.store.database().now().await?.into();
         Ok(Some(InboxSecretRecord { id, created_at: created_at.into() }))
     }
 

@@ -6,7 +6,7 @@
 //! covered share it. An *event* is one stored occurrence of one trigger.
 //!
 //! # Layout
-//! - `types`: the types that connectors declare, and those of the gateway itself
+//! - `types`: the types that connectors declare, and the gateway's own types
 //! - `definition`: what callers say of a trigger, checked
 //! - `create`: making triggers; `new_subscription`: the subscription of a new one, and the inbox
 //!   that its service notifies
@@ -18,6 +18,7 @@
 //! - `agents`: triggers of agents, which end unless they are renewed
 //! - `shared`: notifications that other accounts may see too, and those about lost events
 //! - `push`: notifications of services, from an address to what they change
+//! - `requests`: the records of all requests of services
 //! - `work`: takes subscriptions that are due; `step`: one step of work on a subscription; `call`:
 //!   the calls of operations in it
 //! - `backlog`: events for which a tenant has no room
@@ -69,6 +70,7 @@ mod new_subscription;
 mod push;
 mod record;
 mod remove;
+mod requests;
 mod shared;
 #[cfg(feature = "simulation")]
 pub mod simulated;
@@ -98,6 +100,7 @@ pub use self::record::{
     AgentTriggerRecord, EventMessage, EventRecord, EventsRecord, HookRequestRecord, InboxRecord, InboxSecretRecord,
     OUTCOMES, RejectionRecord, STATUSES, SubscriptionRecord, TriggerRecord, TypeRecord,
 };
+use self::requests::Noted;
 use self::shared::Asking;
 pub use self::types::gateway_types;
 use auth::Limits;
@@ -111,7 +114,7 @@ use pipeline::Services;
 use pipeline::budgets::Budgets;
 use registry::Registry;
 use store::vault::Vault;
-use store::{HookRequest, Sealed, Store};
+use store::{Sealed, Store};
 use webhooks::Webhooks;
 
 /// The connector of events of the gateway itself.
@@ -232,7 +235,7 @@ pub struct Triggers {
     /// Notified when events were stored here.
     stored: Notify,
     /// Requests of services that wait to be written.
-    requests: Mutex<Vec<(SystemTime, HookRequest)>>,
+    requests: Mutex<Noted>,
     /// The inboxes whose services are asked who else sees a notification.
     asking: Asking,
     stopping: CancellationToken,

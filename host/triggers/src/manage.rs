@@ -43,7 +43,7 @@ impl<'a> Of<'a> {
         }
     }
 
-    /// Returns `true` if the caller's key may use a type. Its name counts as that of an operation.
+    /// Returns `true` if the caller's key may use a type. Its name counts as the name of an operation.
     pub fn may_use_type(&self, connector: &str, kind: &str) -> bool {
         match self {
             Self::Operator | Self::Caller { limits: None, .. } => true,
@@ -267,7 +267,7 @@ impl Triggers {
         // The next turn also sends what was kept during a pause.
         self.wake();
         match changed {
-            Some(trigger) => self.record(of, trigger).await.map(Some),
+            Some(trigger) => self.record(of, trigger).await.map(Some).map_err(TriggerError::after_change),
             None => Ok(None),
         }
     }
@@ -306,10 +306,11 @@ impl Triggers {
         let Some(trigger) = self.find(Of::Operator, id).await? else { return Ok(None) };
         if let Some(subscription) = &trigger.subscription {
             self.parts.store.subscriptions().wake(subscription, true).await?;
-            self.parts.store.audit().note(AuditAction::TriggerResubscribed, id, &trigger.tenant, "").await?;
             self.wake();
+            let noted = self.parts.store.audit().note(AuditAction::TriggerResubscribed, id, &trigger.tenant, "").await;
+            noted.map_err(|error| TriggerError::from(error).after_change())?;
         }
-        self.get(Of::Operator, id).await
+        self.get(Of::Operator, id).await.map_err(TriggerError::after_change)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use secrecy::SecretString;
 use serde_json::Value;
@@ -16,9 +15,7 @@ use super::{TriggerError, Triggers};
 use contract::trigger_types::{Inbox, Lifecycle, TriggerSource};
 use hooks::{Item, Items, Meaning, Subject, conditions_hold, kind_is};
 use registry::Connector;
-use store::{
-    Blocked, HookRequest, InboxSecret, NewEvent, NewShared, PushedEvents, Route, StoredPush, Subscription, Trigger,
-};
+use store::{Blocked, InboxSecret, NewEvent, NewShared, PushedEvents, Route, StoredPush, Subscription, Trigger};
 
 /// The inbox at an address, with everything that its checks need.
 pub struct InboxAt {
@@ -40,7 +37,7 @@ pub struct InboxAt {
 enum Owner {
     Application(Box<store::Inbox>),
     Subscription(Box<Subscription>),
-    /// The address is that of the subscription which this one has replaced.
+    /// The address belongs to the subscription that this one has replaced.
     Former(Box<Subscription>),
 }
 
@@ -355,32 +352,4 @@ impl Triggers {
         let (id, body) = self.keep(inbox, item, &Kept::lost_by(item)).await?;
         Ok(Some(NewShared { id, inbox: inbox.id.clone(), body, instead: None }))
     }
-
-    /// Notes a request of a service. It is written later, and dropped if too many wait.
-    pub fn note_request(&self, at: SystemTime, request: HookRequest) {
-        let labels =
-            metrics::OutcomeLabels { connector: request.connector.clone(), outcome: request.outcome.to_owned() };
-        self.parts.metrics.hook_requests.get_or_create_owned(&labels).inc();
-        let mut waiting = self.requests.lock();
-        if waiting.len() < MAX_WAITING {
-            waiting.push((at, request));
-        }
-    }
-
-    /// Writes the requests of services that were noted.
-    pub(super) async fn write_requests(&self) {
-        let noted = std::mem::take(&mut *self.requests.lock());
-        if noted.is_empty() {
-            return;
-        }
-        let now = clock::now();
-        let requests =
-            noted.into_iter().map(|(at, request)| (now.duration_since(at).unwrap_or_default(), request)).collect();
-        if let Err(error) = self.parts.store.inboxes().add_requests(requests).await {
-            tracing::debug!(%error, "requests of services could not be recorded");
-        }
-    }
 }
-
-/// Requests of services that wait to be written.
-const MAX_WAITING: usize = 8192;

@@ -1,4 +1,4 @@
-//! The types of events that connectors declare, and those of the gateway itself.
+//! The types of events that connectors declare, and the gateway's own types.
 
 use std::sync::Arc;
 

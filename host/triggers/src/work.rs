@@ -24,7 +24,8 @@ pub(super) const LEASE: Duration = Duration::from_secs(150);
 /// gateway.
 const MAX_SHUTDOWN: Duration = Duration::from_secs(5);
 
-/// Time between two sweeps of events and records.
+/// Time between two sweeps of events and records, and between two searches for leases that the
+/// database made before its clock was set back.
 const SWEEP: Duration = Duration::from_secs(60);
 
 /// Time for which the requests of services are kept.
@@ -68,6 +69,7 @@ impl Triggers {
             self.write_requests().await;
             if swept.elapsed() >= SWEEP {
                 swept = Instant::now();
+                self.shorten_leases().await;
                 self.sweep().await;
             }
         }
@@ -115,6 +117,21 @@ impl Triggers {
             self.tasks.spawn(clock::inherit(work));
         }
         Ok(())
+    }
+
+    /// Makes work due on subscriptions that would otherwise wait for the clock of the database, because
+    /// it was set back while gateways had leases.
+    async fn shorten_leases(&self) {
+        match self.parts.store.subscriptions().shorten_leases(LEASE).await {
+            Ok(0) => {}
+            Ok(subscriptions) => {
+                tracing::warn!(
+                    subscriptions,
+                    "the clock of the database was set back; work on these triggers does not wait for it"
+                )
+            }
+            Err(error) => tracing::debug!(%error, "leases of subscriptions are looked at later"),
+        }
     }
 
     /// One step, with its failure in the log. Returns if the subscription ended at the service:

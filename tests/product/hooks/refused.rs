@@ -104,6 +104,12 @@ fn a_body_over_the_limit_of_the_inbox_is_refused() {
     assert_eq!(seen(&inbox.push(&client, &over, 0).send()).0, 413);
     let call = inbox.push(&client, &over, 0).chunked(over.clone());
     assert_eq!(call.send().status, 413, "a length that is not announced counts too");
+    let rejected = records(&gateway, &format!("inbox={}&outcome=rejected", inbox.id), 2);
+    assert_eq!(outcomes(&rejected), [("rejected", "too-large"); 2]);
+    let shown = gateway.client().get(&format!("/admin/inboxes/{}", inbox.id)).ok();
+    assert_eq!((&shown["rejected_24h"], &shown["last_rejection"]["reason"]), (&json!(2), &json!("too-large")));
+    let series = r#"gateway_hook_requests_total{connector="notified",outcome="rejected"}"#;
+    assert_eq!(gateway.metric(series), 2.0);
 }
 
 #[test]

@@ -74,6 +74,16 @@ impl World {
         self.events(id, "")["events"].as_array().unwrap().iter().map(|event| event["data"]["id"].clone()).collect()
     }
 
+    /// Lets the service be asked to renew the first subscription of a trigger, and waits for the
+    /// second one, which replaces it.
+    #[track_caller]
+    fn replace_subscription(&self, id: &str) {
+        let renewed_at = || self.record(id)["subscription"]["renewed_at"].clone();
+        let first = renewed_at();
+        self.make_due(", renew_at = 0");
+        wait_for("another subscription", || (self.asked("POST") == 2 && renewed_at() != first).then_some(()));
+    }
+
     /// Lets work on all subscriptions be due.
     fn make_due(&self, change: &str) {
         assert!(self.gateway.home().sqlite(&format!("UPDATE subscriptions SET due_at = 0{change}")) > 0);
@@ -159,10 +169,7 @@ fn a_subscription_that_cannot_be_renewed_is_replaced_and_the_former_one_ends_aft
     let (world, subscriptions) = notified();
     world.connect();
     let id = world.trigger(&item());
-    let renewed_at = || world.record(&id)["subscription"]["renewed_at"].clone();
-    let first = renewed_at();
-    world.make_due(", renew_at = 0");
-    wait_for("another subscription", || (world.asked("POST") == 2 && renewed_at() != first).then_some(()));
+    world.replace_subscription(&id);
     assert_eq!(world.asked("DELETE"), 0, "the new one has not notified yet");
     assert_eq!(world.notify(&subscriptions, "1"), 200);
     world.make_due("");
@@ -176,10 +183,7 @@ fn a_notification_of_the_former_subscription_does_not_end_it() {
     let (world, subscriptions) = notified();
     world.connect();
     let id = world.trigger(&item());
-    let renewed_at = || world.record(&id)["subscription"]["renewed_at"].clone();
-    let first = renewed_at();
-    world.make_due(", renew_at = 0");
-    wait_for("another subscription", || (world.asked("POST") == 2 && renewed_at() != first).then_some(()));
+    world.replace_subscription(&id);
     let [former, new] = [0, 1].map(|index| subscriptions.lock().made[index].clone());
     assert_ne!(former.0, new.0, "each has a separate URL");
     assert_eq!(world.notify_at(&former, "1"), 200);
@@ -351,7 +355,7 @@ fn an_application_is_told_what_becomes_of_accounts() {
     assert_eq!((made.status, &made.json()["status"]), (201, &json!("active")), "{}", made.text());
     let id = made.json()["id"].as_str().unwrap().to_owned();
     world.connect();
-    let page = world.events(&id, "wait_s=10");
+    let page = world.events(&id, "wait_s=25");
     let event = &page["events"][0];
     assert_eq!(event["type"], "gateway.integration_connected");
     assert_eq!(

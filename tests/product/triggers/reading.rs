@@ -203,7 +203,9 @@ fn reads_give_way_to_callers_in_the_queue_of_a_paced_service() {
         call.header("x-user-identifier", &email("ada")).begin()
     };
     let calls: Vec<_> = (0..3).map(call).collect();
-    std::thread::sleep(Duration::from_millis(300));
+    wait_for("the calls", || (world.gateway.metric("gateway_in_flight") >= 3.0).then_some(()));
+    // They too are in the queue a moment later.
+    std::thread::sleep(Duration::from_millis(500));
     gate.open();
     let calls: Vec<u16> = calls.into_iter().map(|call| call.wait().status).collect();
     assert_eq!(calls, [200; 3]);

@@ -2,6 +2,10 @@
 //!
 //! Microsoft gives the token in a URL. The cursor keeps the query of this URL and not the URL,
 //! because a connector cannot make up addresses.
+//!
+//! Microsoft tells no version of an item that was removed. The id of such an event has the place at
+//! which its list began, so that the event is another one if the item comes back and is removed once
+//! more. Microsoft may tell a change again in a later list. So the cursor keeps which items are gone.
 
 use connector_sdk::http::{self, Error, Request};
 use connector_sdk::triggers::{Event, Events, Read, Value};
@@ -12,6 +16,12 @@ use serde::Serialize;
 /// pages are read in the next one.
 const FIRST_PAGE: u32 = 500;
 const FIRST_PAGES: usize = 40;
+
+/// The members of an item that was removed, in the lists of Outlook and of drives.
+const REMOVED: [&str; 2] = ["/@removed", "/deleted"];
+
+/// The items that a cursor keeps as gone. Those that went first are forgotten.
+const MAX_GONE: usize = 64;
 
 /// A delta query.
 pub struct Delta<'a> {
@@ -35,6 +45,9 @@ struct Cursor {
     round: Option<String>,
     /// Hashes of the page's events that were answered, each of 16 characters.
     answered: String,
+    /// Hashes of the items that were removed before the page and have not come back, each of 16
+    /// characters.
+    gone: String,
     /// The newest time of an item before the round, and in it. Only for [`Delta::made`].
     before: Option<String>,
     newest: Option<String>,
@@ -62,13 +75,23 @@ impl Delta<'_> {
             return Ok(Events { more: true, ..Events::none(Value::of(&cursor)?) });
         }
         let page = response.successful()?.document()?;
-        let mut newest = cursor.newest.clone();
+        let (mut newest, mut gone) = (cursor.newest.clone(), cursor.gone.clone());
+        let round = hash(cursor.round.as_ref().unwrap_or(&cursor.query));
         let mut events = Vec::new();
         for item in page.pointer("/value").iter().flat_map(Document::items) {
-            if self.is_made_since(&cursor, &item, &mut newest)
-                && let Some(event) = event(&item)
-                && !cursor.has_answered(&event)
-            {
+            if !self.is_made_since(&cursor, &item, &mut newest) {
+                continue;
+            }
+            let Some(mut event) = event(&item) else { continue };
+            if REMOVED.iter().any(|member| item.pointer(member).is_some()) {
+                event.id = format!("{}/{round}", event.id);
+                if !is_going(&mut gone, &item) {
+                    continue;
+                }
+            } else {
+                has_come(&mut gone, &item);
+            }
+            if !cursor.has_answered(&event) {
                 events.push(event);
             }
         }
@@ -79,7 +102,7 @@ impl Delta<'_> {
             let cursor = Cursor { answered: cursor.answered.clone() + &answered, ..cursor };
             return Ok(Events { events, cursor: Value::of(&cursor)?, more: true, gap: false });
         }
-        let (cursor, more) = cursor.after(&page, newest)?;
+        let (cursor, more) = Cursor { gone, ..cursor }.after(&page, newest)?;
         Ok(Events { events, cursor: Value::of(&cursor)?, more, gap: false })
     }
 
@@ -138,14 +161,15 @@ impl Cursor {
             is_first: value.required("is_first")?,
             round: value.optional("round")?,
             answered: value.required("answered")?,
+            // Cursors of earlier versions have none.
+            gone: value.optional("gone")?.unwrap_or_default(),
             before: value.optional("before")?,
             newest: value.optional("newest")?,
         })
     }
 
     fn has_answered(&self, event: &Event) -> bool {
-        let hash = hash(&event.id);
-        self.answered.as_bytes().chunks(hash.len()).any(|answered| answered == hash.as_bytes())
+        has(&self.answered, &hash(&event.id))
     }
 
     /// The cursor after a page. Also returns `true` if another page follows in this round.
@@ -158,8 +182,39 @@ impl Cursor {
             return Ok((Self { query, round, answered: String::new(), newest, ..self }, true));
         }
         let query = page.string("/@odata.deltaLink").as_deref().and_then(query).ok_or_else(unclear)?;
-        Ok((Self { query, before: newest.clone(), newest, ..Self::default() }, false))
+        Ok((Self { query, gone: self.gone, before: newest.clone(), newest, ..Self::default() }, false))
     }
+}
+
+/// Keeps an item as gone. Returns `false` if it is gone already.
+fn is_going(gone: &mut String, item: &Document) -> bool {
+    let hash = hash(&item.string("/id").unwrap_or_default());
+    if has(gone, &hash) {
+        return false;
+    }
+    gone.push_str(&hash);
+    if gone.len() > MAX_GONE * hash.len() {
+        *gone = gone.split_off(hash.len());
+    }
+    true
+}
+
+/// Forgets that an item was gone.
+fn has_come(gone: &mut String, item: &Document) {
+    let hash = hash(&item.string("/id").unwrap_or_default());
+    if let Some(place) = place_of(gone, &hash) {
+        gone.replace_range(place..place + hash.len(), "");
+    }
+}
+
+fn has(hashes: &str, hash: &str) -> bool {
+    place_of(hashes, hash).is_some()
+}
+
+/// The place of a hash in a text of hashes.
+fn place_of(hashes: &str, hash: &str) -> Option<usize> {
+    let length = hash.len();
+    hashes.as_bytes().chunks(length).position(|known| known == hash.as_bytes()).map(|number| number * length)
 }
 
 /// The query of a link. Some links of drives have the token in the path: `delta(token='…')`, or

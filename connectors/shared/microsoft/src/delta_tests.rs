@@ -150,6 +150,62 @@ fn a_refusal_keeps_its_status() {
     assert!(matches!(refused, Err(Fault::Upstream(refusal)) if refusal.status == 404));
 }
 
+/// Items of which those in `removed` were removed.
+fn changes(there: &[&str], removed: &[&str], token: &str) -> Answer {
+    let there = there.iter().map(|id| format!(r#"{{"id":"{id}"}}"#));
+    let removed = removed.iter().map(|id| format!(r#"{{"id":"{id}","@removed":{{"reason":"deleted"}}}}"#));
+    let items: Vec<String> = there.chain(removed).collect();
+    let link = format!("https://graph.test/x?$deltatoken={token}");
+    Answer::json(200, &format!(r#"{{"value":[{}],"@odata.deltaLink":"{link}"}}"#, items.join(",")))
+}
+
+#[test]
+fn an_item_that_comes_back_and_is_removed_once_more_is_another_event() {
+    let _gateway = Gateway::new()
+        .answer(changes(&[], &[], "d1"))
+        .answer(changes(&[], &["1", "2"], "d2"))
+        // Microsoft may tell a change again.
+        .answer(changes(&["2"], &["1"], "d3"))
+        .answer(changes(&[], &["1", "2"], "d4"));
+    let first = read(None, 10);
+    let second = read(Some(&first.cursor), 10);
+    let began = |token: &str| hash(&format!("$deltatoken={token}"));
+    assert_eq!(ids(&second), ["1", "2"].map(|id| format!("{id}/{}", began("d1"))));
+    let third = read(Some(&second.cursor), 10);
+    assert_eq!(ids(&third), ["2"]);
+    let fourth = read(Some(&third.cursor), 10);
+    assert_eq!(ids(&fourth), [format!("2/{}", began("d3"))]);
+}
+
+#[test]
+fn an_item_that_was_removed_is_the_same_event_when_its_page_is_read_again() {
+    let _gateway = Gateway::new()
+        .answer(changes(&[], &[], "d1"))
+        .answer(changes(&[], &["1", "2", "3"], "d2"))
+        .answer(changes(&[], &["1", "2", "3"], "d2"))
+        .answer(changes(&[], &["1", "2", "3"], "d2"));
+    let first = read(None, 2);
+    let (second, again) = (read(Some(&first.cursor), 2), read(Some(&first.cursor), 2));
+    assert_eq!((ids(&second), second.more), (ids(&again), true));
+    let third = read(Some(&second.cursor), 2);
+    assert_eq!((ids(&third).len(), third.more), (1, false), "the limit has left one");
+    assert!(ids(&third)[0].starts_with("3/"), "{:?}", ids(&third));
+}
+
+#[test]
+fn a_cursor_forgets_the_items_that_went_first() {
+    let removed: Vec<String> = (0..70).map(|number| number.to_string()).collect();
+    let removed: Vec<&str> = removed.iter().map(String::as_str).collect();
+    let last = changes(&[], &["6", "5"], "d3");
+    let _gateway = Gateway::new().answer(changes(&[], &[], "d1")).answer(changes(&[], &removed, "d2")).answer(last);
+    let first = read(None, 100);
+    let second = read(Some(&first.cursor), 100);
+    assert_eq!(ids(&second).len(), 70);
+    assert!(second.cursor.0.len() < 2_000, "{}", second.cursor.0);
+    let third = read(Some(&second.cursor), 100);
+    assert_eq!(ids(&third), [format!("5/{}", hash("$deltatoken=d2"))], "`6` is among the last 64");
+}
+
 #[test]
 fn an_item_that_only_changed_is_no_new_item() {
     let _gateway = Gateway::new()

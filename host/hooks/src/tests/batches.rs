@@ -69,6 +69,22 @@ fn an_item_about_the_subscription_says_what_to_do() {
 }
 
 #[test]
+fn the_body_of_an_item_has_no_other_item() {
+    let inbox = batch_inbox();
+    let bodies = |inbox: &Inbox, request: &Request| {
+        let verified = request.verify(inbox, &["new"]).unwrap();
+        let read = crate::items(inbox, &request.notification(), &verified);
+        read.items.iter().map(crate::Item::body).collect::<Vec<_>>()
+    };
+    let with = |items: &[&Value]| json!({ "before": 1, "value": items, "after": [2] }).to_string();
+    let [one, other] = ["a", "b"].map(|id| item("new", id));
+    let both = Request::post(with(&[&one, &other]));
+    assert_eq!(bodies(&inbox, &both), [with(&[&one]), with(&[&other])]);
+    let whole = Inbox { items: None, ..inbox };
+    assert_eq!(bodies(&whole, &Request::post(one.to_string())), [one.to_string()]);
+}
+
+#[test]
 fn a_huge_batch_is_not_read() {
     let inbox = batch_inbox();
     let items = vec![json!({ "clientState": "new" }); 10_001];

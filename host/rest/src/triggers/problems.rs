@@ -21,6 +21,7 @@ pub fn trigger_problem(error: TriggerError) -> Problem {
 /// The problem of an error of the triggers of a connector.
 pub fn trigger_problem_of(error: TriggerError, connector: &str) -> Problem {
     match error {
+        TriggerError::AfterChange(error) => trigger_problem_of(*error, connector).of_unknown_outcome(),
         TriggerError::UnknownType(sentence) => invalid("/type", sentence),
         TriggerError::Invalid(wrong) => violations_problem(
             wrong.into_iter().map(|(pointer, detail)| Violation { pointer, detail }).collect(),
@@ -113,6 +114,15 @@ mod tests {
     fn a_url_that_is_not_allowed_is_named_in_its_own_member() {
         let error = webhooks::CallbackError::Invalid(vec![(1, "Must be an https URL.".to_owned())]);
         assert_eq!(trigger_problem(error.into()).pointers(), ["/urls/1"]);
+    }
+
+    #[test]
+    fn a_trigger_that_was_made_and_cannot_be_read_is_not_told_as_if_nothing_was_done() {
+        let failed = TriggerError::Store(StoreError::Closed);
+        assert!(trigger_problem(TriggerError::Store(StoreError::Closed)).did_nothing());
+        let problem = trigger_problem(TriggerError::AfterChange(Box::new(failed)));
+        assert!(!problem.did_nothing());
+        assert_eq!(problem.document("")["outcome"], "unknown");
     }
 
     #[test]

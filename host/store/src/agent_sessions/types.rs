@@ -28,10 +28,10 @@ pub struct NewAgentSession {
     pub ends_by: Option<SystemTime>,
 }
 
-/// An agent session. Its rights are those of its maker at the time at which it was made, or fewer.
+/// An agent session. It has the rights that its maker had when it was made, or fewer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentSession {
-    /// Stands in records and in the audit where those of a key have the key's id.
+    /// Stands in records and in the audit where a caller with a key has the key's id.
     pub id: KeyId,
     /// The tenant of its maker.
     pub tenant: String,

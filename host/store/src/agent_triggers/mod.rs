@@ -1,7 +1,7 @@
 //! Triggers of agents: each ends at a time unless its agent renews it, and may have a receiver with
 //! separate secrets.
 //!
-//! - [`types`]: the part of a trigger that only those of agents have, and cursors
+//! - [`types`]: the part of a trigger that only triggers of agents have, and cursors
 //! - [`queries`]: finding, renewing and ending them
 //! - [`receivers`]: the receivers of agents, and those that have answered a challenge
 

@@ -20,7 +20,7 @@ on_every_database!(
 
 const LIMITS: ClaimLimits = ClaimLimits { of_receiver: 9, of_tenant: 9, of_claim: 9, bytes: 100_000 };
 
-/// Adds a trigger of an agent, and returns its id and that of its subscription at the service.
+/// Adds a trigger of an agent, and returns its id and the id of its subscription at the service.
 async fn add(store: &Store, id: &str, life: Duration, polls: bool) -> Stored<(String, String)> {
     let key = key(store).await;
     let secrets = (!polls).then(|| sealed(&key));

@@ -1,4 +1,4 @@
-//! The part of a trigger that only those of agents have.
+//! The part of a trigger that only triggers of agents have.
 
 use std::time::{Duration, SystemTime};
 

@@ -154,7 +154,7 @@ fn exchange(connection: &mut dyn Connection, gateway: &str, reports: &[ShareRepo
     Ok(Exchange { shares, others })
 }
 
-/// The share of a gateway, next to those of the others.
+/// The share of a gateway, next to the shares of the other gateways.
 fn share(own: ShareRow, others: Vec<ShareRow>, now_ms: i64) -> Share {
     let (budget, kept, own_needed) = (own.budget.clone(), own.units, own.needed);
     let sum = |of: fn(&ShareRow) -> u32| others.iter().fold(0_u32, |sum, row| sum.saturating_add(of(row)));

@@ -81,6 +81,18 @@ impl Idempotency<'_> {
         self.0.execute(Durability::ProcessKill, release, values![id, taken.expires_at]).await.map(drop)
     }
 
+    /// Releases the key of a call whose [`begin`](Self::begin) has failed, if the key was taken
+    /// nevertheless. The call must not have run. `lease` and `keep` are the times of that attempt, and
+    /// `keep` has a [mark](IdempotentCall::new_mark), so that the key of another attempt stays. Returns
+    /// `false` if there is no such key.
+    pub async fn release_unanswered(self, call: &IdempotentCall, lease: Duration, keep: Duration) -> Stored<bool> {
+        // Both times of the row began at the same moment, which SQLite may read from two sides of a
+        // millisecond, and no one has renewed the lease.
+        let release = "DELETE FROM idempotency_keys WHERE id = $1 AND expires_at - leased_until BETWEEN $2 AND $2 + 1";
+        let values = values![&call.id, millis(keep) - millis(lease)];
+        Ok(self.0.execute(Durability::ProcessKill, release, values).await? > 0)
+    }
+
     /// Deletes expired keys, and returns their number.
     pub async fn sweep(self) -> Stored<u64> {
         let sweep = "DELETE FROM idempotency_keys WHERE expires_at <= now_ms()

@@ -1,8 +1,11 @@
 //! A call with an idempotency key.
 
-use database::digest::{sha256, sha256_hex};
+use std::time::Duration;
 
-use crate::Sealed;
+use database::digest::{sha256, sha256_hex};
+use database::id::random_id;
+
+use crate::{Sealed, Stored};
 
 /// A call that a caller names with an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +24,16 @@ impl IdempotentCall {
     pub fn new(tenant: &str, subject: &str, key: &str, request: &[&[u8]]) -> Self {
         let id = sha256_hex(&joined(&[tenant.as_bytes(), subject.as_bytes(), key.as_bytes()]));
         Self { id, tenant: tenant.to_owned(), fingerprint: sha256(&joined(request)) }
+    }
+
+    /// A random time of at most 18 minutes. A key is kept for this much longer, which names one
+    /// attempt to take the key.
+    ///
+    /// # Errors
+    /// If the operating system provides no random numbers.
+    pub fn new_mark() -> Stored<Duration> {
+        let [high, middle, low, ..] = sha256(random_id("")?.as_bytes());
+        Ok(Duration::from_millis(u32::from_be_bytes([0, high & 0x0f, middle, low]).into()))
     }
 
     /// The context that the sealed answer is bound to.

@@ -43,11 +43,13 @@ impl Inboxes<'_> {
     }
 }
 
-/// Notes that requests to an address were rejected, in their order. They are stored already.
+/// Notes that requests to an address were rejected, in their order. They are stored already. The
+/// number of `further` ones is counted as if they had just come.
 pub(super) fn note_rejections(
     connection: &mut dyn Connection,
     address: &str,
     rejections: &[Rejection<'_>],
+    further: u64,
 ) -> Stored<()> {
     let last = rejections.iter().rev().find_map(|Rejection { age, reason }| reason.map(|reason| (*age, reason)));
     if let Some((age, reason)) = last {
@@ -61,13 +63,12 @@ pub(super) fn note_rejections(
     for Rejection { age, .. } in rejections {
         *counts.entry((now - age) / PERIOD_MS).or_default() += 1;
     }
+    if further > 0 {
+        let counted = counts.entry(now / PERIOD_MS).or_default();
+        *counted = counted.saturating_add(i64::try_from(further).unwrap_or(i64::MAX));
+    }
     for (period, requests) in counts {
-        connection.execute(
-            "INSERT INTO inbox_rejections (inbox, period, requests)
-             SELECT id, CAST($1 AS BIGINT), CAST($2 AS BIGINT) FROM inboxes WHERE id = $3
-             ON CONFLICT (inbox, period) DO UPDATE SET requests = inbox_rejections.requests + excluded.requests",
-            values![period, requests, address],
-        )?;
+        count(connection, address, period, requests)?;
     }
     let at_most = i64::try_from(rejections.len()).unwrap_or(i64::MAX).saturating_add(SWEEP_BATCH.into());
     connection.execute(
@@ -80,6 +81,17 @@ pub(super) fn note_rejections(
             connection.skip_locked()
         ),
         values![address, KEPT, at_most],
+    )?;
+    Ok(())
+}
+
+/// Adds to the requests of a period that were rejected at an inbox.
+fn count(connection: &mut dyn Connection, inbox: &str, period: i64, requests: i64) -> Stored<()> {
+    connection.execute(
+        "INSERT INTO inbox_rejections (inbox, period, requests)
+         SELECT id, CAST($1 AS BIGINT), CAST($2 AS BIGINT) FROM inboxes WHERE id = $3
+         ON CONFLICT (inbox, period) DO UPDATE SET requests = inbox_rejections.requests + excluded.requests",
+        values![period, requests, inbox],
     )?;
     Ok(())
 }

@@ -17,8 +17,13 @@ use crate::handles::Inboxes;
 const SWEEP_BATCH: u32 = 500;
 
 impl Inboxes<'_> {
-    /// Stores requests of services, with the time that has passed since each.
-    pub async fn add_requests(self, requests: Vec<(Duration, HookRequest)>) -> Stored<()> {
+    /// Stores requests of services, with the time that has passed since each. Of further requests that
+    /// were rejected, only the number at each inbox is stored, by the ids of the inboxes.
+    pub async fn add_requests(
+        self,
+        requests: Vec<(Duration, HookRequest)>,
+        further: BTreeMap<String, u64>,
+    ) -> Stored<()> {
         self.0.write(Durability::ProcessKill, move |connection| {
             let mut rejected = BTreeMap::<&str, Vec<Rejection<'_>>>::new();
             for (age, request) in &requests {
@@ -38,8 +43,14 @@ impl Inboxes<'_> {
                     rejected.entry(address).or_default().push(rejection);
                 }
             }
-            // Each transaction locks rows in the same order.
-            rejected.iter().try_for_each(|(address, rejections)| note_rejections(connection, address, rejections))
+            // Each transaction locks rows in the same order: by the addresses.
+            further.keys().for_each(|inbox| {
+                rejected.entry(inbox).or_default();
+            });
+            rejected.iter().try_for_each(|(address, rejections)| {
+                let further = further.get(*address).copied().unwrap_or_default();
+                note_rejections(connection, address, rejections, further)
+            })
         })
         .await
     }

@@ -87,7 +87,8 @@ async fn accounts_without_an_id_are_told_apart_by_their_email_addresses(site: Si
     };
     let id = reconnect(Some("ann@example.com")).await;
     let scope = StorageScope { connector: "calendar".into(), partition: id };
-    for (email, is_kept) in [(Some("ann@example.com"), true), (Some("bob@example.com"), false), (None, true)] {
+    let bob = Some("bob@example.com");
+    for (email, is_kept) in [(Some("ann@example.com"), true), (bob, false), (None, true), (bob, false)] {
         store.storage().set(&vault, &scope, "key", vec![1], None).await.unwrap();
         reconnect(email).await;
         let kept = store.storage().get(&vault, &scope, "key").await.unwrap();

@@ -116,8 +116,8 @@ pub struct Details {
 /// A user's account at a provider, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Integration {
-    /// The primary key. It also separates the key-value storage of this integration from that of
-    /// others.
+    /// The primary key. It also separates the key-value storage of this integration from the
+    /// storage of other integrations.
     pub id: String,
     /// The owner.
     pub holder: Holder,
@@ -186,7 +186,8 @@ pub struct Connected {
     pub auth_type: AuthType,
     /// The details of the integration.
     pub details: Details,
-    /// The labels of the integration. `None` keeps those of the integration that is overwritten.
+    /// The labels of the integration. `None` keeps the labels of the integration that is
+    /// overwritten.
     pub labels: Option<Labels>,
     /// The id of the tenant's OAuth client that issued the tokens. `None` for the client of the
     /// configuration.

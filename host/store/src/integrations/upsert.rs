@@ -80,10 +80,10 @@ fn prepare_to_connect(
 /// Returns `true` if an account is not known to be the previous one. An account without an id and
 /// without an email address was not asked for its identity, and counts as the previous one.
 fn is_other(account: &Account, previous: &Account) -> bool {
-    let has_other_identity = match (&account.id, &account.email, &previous.email) {
-        (Some(_), ..) => account.id != previous.id,
-        (None, Some(email), Some(previous)) => email != previous,
-        (None, ..) => false,
+    let has_other_identity = match (&account.id, &account.email) {
+        (Some(_), _) => account.id != previous.id,
+        (None, Some(_)) => account.email != previous.email,
+        (None, None) => false,
     };
     has_other_identity || account.address != previous.address
 }

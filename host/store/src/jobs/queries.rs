@@ -1,5 +1,7 @@
 //! Adding, finding, ending and deleting jobs.
 
+use std::sync::Arc;
+
 use database::conditions::Conditions;
 use database::connection::{Connection, Durability};
 use database::value::values;
@@ -15,13 +17,19 @@ const SWEEP_BATCH: u32 = 500;
 
 impl Jobs<'_> {
     /// Adds a job. A tenant may have at most `max_pending` pending jobs. Concurrent transactions
-    /// may together exceed this by a few.
+    /// may together exceed this by a few. A job that is there already does not change, so it may be
+    /// added again when the answer of the database was lost.
     ///
     /// # Errors
     /// Fails with [`StoreError::TooManyJobs`] over the limit.
-    pub async fn add(self, job: NewJob, max_pending: u64) -> Stored<()> {
-        let quota = self.0.quota;
+    pub async fn add(self, job: impl Into<Arc<NewJob>>, max_pending: u64) -> Stored<()> {
+        let (job, quota) = (job.into(), self.0.quota);
         self.0.write(Durability::PowerLoss, move |connection| {
+            let is_there: bool =
+                connection.one("SELECT EXISTS (SELECT 1 FROM jobs WHERE id = $1)", values![&job.id])?;
+            if is_there {
+                return Ok(());
+            }
             let pending: u64 = connection
                 .one("SELECT count(*) FROM jobs WHERE tenant = $1 AND status = 'pending'", values![&job.tenant])?;
             if pending >= max_pending {
@@ -33,14 +41,18 @@ impl Jobs<'_> {
                 "INSERT INTO job_turns (tenant, turn) VALUES ($1, 0) ON CONFLICT (tenant) DO NOTHING",
                 values![&job.tenant],
             )?;
-            let NewJob { id, tenant, subject, connector, operation, user_identifier, key_id, .. } = &job;
+            let NewJob { id, tenant, subject, connector, operation, user_identifier, key_id, .. } = &*job;
             let (changes_data, key_id) = (job.changes_data, key_id.as_ref());
-            connection.execute(
+            // The transaction whose answer was lost may be committed only now.
+            let added = connection.execute(
                 "INSERT INTO jobs (id, tenant, subject, connector, operation, user_identifier, changes_data, key_id, status,
                      due_at, created_at)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', now_ms(), now_ms())",
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', now_ms(), now_ms()) ON CONFLICT (id) DO NOTHING",
                 values![id, tenant, subject, connector, operation, user_identifier, changes_data, key_id],
             )?;
+            if added == 0 {
+                return Ok(());
+            }
             job.values.iter().try_for_each(|(value, sealed)| put_job_value(connection, &job.id, *value, sealed))
         })
         .await

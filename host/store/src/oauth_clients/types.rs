@@ -15,7 +15,7 @@ pub struct NewOauthClient {
     pub client_id: String,
     /// The secret, sealed with [`TenantOauthClient::context`]. `None` for a public client.
     pub secret: Option<Sealed>,
-    /// The scopes that users are asked to permit. `None` for those of the connector.
+    /// The scopes that users are asked to permit. `None` for the scopes of the connector.
     pub scopes: Option<Vec<String>>,
     /// The URL that the provider sends users back to. `None` for the gateway's.
     pub redirect_url: Option<String>,

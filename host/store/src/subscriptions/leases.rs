@@ -61,6 +61,21 @@ impl Subscriptions<'_> {
             .await
     }
 
+    /// Lets no lease last longer than the time `life`, which is that of every lease, and makes work due
+    /// on the subscription when it ends. A longer one is the trace of a clock of the database that was
+    /// set back. The gateway that has the lease keeps it until then. Returns the number of leases.
+    pub async fn shorten_leases(self, life: Duration) -> Stored<u64> {
+        // Gateways look often, and must not hold the write lock for nothing.
+        let look = "SELECT EXISTS (SELECT 1 FROM subscriptions WHERE leased_until > now_ms() + $1)";
+        if !self.0.read_one::<bool>(look, values![millis(life)]).await? {
+            return Ok(0);
+        }
+        let shorten = "UPDATE subscriptions SET leased_until = now_ms() + $1,
+                 due_at = CASE WHEN due_at > now_ms() THEN now_ms() ELSE due_at END
+             WHERE leased_until > now_ms() + $1";
+        self.0.execute(Durability::ProcessKill, shorten, values![millis(life)]).await
+    }
+
     /// Takes the lease of a subscription, also if it is not due. `None` if another gateway has it.
     pub async fn take_one(self, id: &str, life: Duration) -> Stored<Option<Subscription>> {
         let id = id.to_owned();
@@ -88,8 +103,8 @@ impl Subscriptions<'_> {
     }
 
     /// Gives a subscription other addresses, before the service is told the first one: its own, and
-    /// that of the subscription that it replaces. `secret` has the secret of both. Returns `false`
-    /// if another gateway has taken the lease since.
+    /// the address of the subscription that it replaces. `secret` has the secret of both. Returns
+    /// `false` if another gateway has taken the lease since.
     pub async fn readdress(
         self,
         of: &Subscription,

@@ -20,7 +20,7 @@ impl Subscriptions<'_> {
     }
 
     /// Returns the subscriptions of an account at an inbox of an application, unless they wait for
-    /// the user. `tenant` is empty for those of all tenants.
+    /// the user. `tenant` is empty for the subscriptions of all tenants.
     pub async fn on_route(
         self,
         connector: &str,
@@ -37,8 +37,8 @@ impl Subscriptions<'_> {
     }
 
     /// Returns subscriptions of accounts at an inbox of an application, unless they wait for the
-    /// user, in the order of their ids after one of them. `tenant` is empty for those of all
-    /// tenants.
+    /// user, in the order of their ids after one of them. `tenant` is empty for the subscriptions of
+    /// all tenants.
     pub async fn at_inbox(
         self,
         connector: &str,

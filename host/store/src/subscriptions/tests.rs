@@ -1,7 +1,9 @@
 //! Subscriptions, on every database.
 //!
+//! - [`accounts`]: accounts of which the store does not know whose they were
 //! - [`races`]: what changes during a step
 
+mod accounts;
 mod races;
 
 use std::time::Duration;
@@ -13,6 +15,7 @@ use crate::triggers::testing::{LONG, add, event, key, subscription, trigger};
 on_every_database!(
     a_subscription_that_is_due_is_taken_once,
     tenants_take_turns,
+    a_subscription_does_not_wait_for_a_clock_that_was_set_back,
     a_gateway_that_lost_the_lease_stores_nothing,
     a_notification_during_a_step_makes_the_next_one_due,
     a_notification_does_not_shorten_the_time_that_a_service_has_named,
@@ -48,6 +51,23 @@ async fn a_subscription_that_is_due_is_taken_once(site: Site) {
     assert!(site.store.subscriptions().end_step(&taken[0], idle()).await.unwrap().is_some());
     assert_eq!(take(&site).await, [], "the next step is due in an hour");
     assert_eq!(site.store.subscriptions().take_one(&id, LONG).await.unwrap().unwrap().fence, 2);
+}
+
+async fn a_subscription_does_not_wait_for_a_clock_that_was_set_back(site: Site) {
+    let (_, id) = add(&site.store, "acme", "a").await;
+    assert_eq!(take(&site).await.len(), 1);
+    assert_eq!(site.store.subscriptions().shorten_leases(LONG).await.unwrap(), 0);
+    // The clock of the database is set back by a day.
+    site.execute("UPDATE subscriptions SET due_at = due_at + 86400000, leased_until = leased_until + 86400000").await;
+    assert_eq!(site.store.subscriptions().shorten_leases(LONG).await.unwrap(), 1);
+    assert_eq!(site.store.subscriptions().shorten_leases(LONG).await.unwrap(), 0);
+    assert_eq!(take(&site).await, [], "the gateway that has it may still work on it");
+    // The lease ends.
+    site.execute("UPDATE subscriptions SET leased_until = leased_until - 60000").await;
+    assert_eq!(take(&site).await, []);
+    site.store.database.health().pass_grace();
+    let taken = take(&site).await.remove(0);
+    assert_eq!((taken.id, taken.fence), (id, 2));
 }
 
 async fn tenants_take_turns(site: Site) {

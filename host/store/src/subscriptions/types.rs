@@ -151,8 +151,8 @@ pub struct SubscriptionStep {
     pub cursor: Option<(Sealed, u32)>,
     /// `true` if the cursor is forgotten. `cursor` is `None` then.
     pub forgets_cursor: bool,
-    /// The last segments of the public addresses: that of the subscription, and that of the one
-    /// that was replaced.
+    /// The last segments of the public addresses of the subscription, and of the subscription that
+    /// it has replaced.
     pub addresses: Option<(Option<String>, Option<String>)>,
     /// The URL of this gateway that the service was told, up to the address.
     pub base: Option<String>,

@@ -21,8 +21,8 @@ use crate::{Labels, Sealed, StoreError, Stored};
 /// trigger.
 const END_DELAY: Duration = Duration::from_secs(60);
 
-/// The columns of a [`Trigger`], in the order in which they are read, without those of the part of
-/// an agent.
+/// The columns of a [`Trigger`], in the order in which they are read, without the columns of
+/// the part of an agent.
 const OWN_COLUMNS: &str =
     "id, tenant, subject, connector, type, user_identifier, subscription, data_key, definition, labels,
     poll_s, state, reason, last_event_at, told_degraded, created_at,

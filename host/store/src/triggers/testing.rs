@@ -9,7 +9,7 @@ use crate::{Labels, NewDelivery, Store, Subscription, SubscriptionStep};
 
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// The id of the data key of the vault, or that of a key for tests without a vault.
+/// The id of the data key of the vault, or of a key for tests without a vault.
 pub(crate) async fn key(store: &Store) -> String {
     data_key(store, "dk_1").await;
     store.read(|connection| connection.one("SELECT id FROM data_keys", &[])).await.unwrap()

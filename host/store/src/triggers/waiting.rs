@@ -1,4 +1,4 @@
-//! Events whose webhooks wait: those of a trigger that is paused, and those of a tenant that has
+//! Events whose webhooks wait: events of a trigger that is paused, and events of a tenant that has
 //! too many webhooks that are not delivered.
 
 use std::collections::BTreeSet;

@@ -46,7 +46,37 @@ pub enum AttemptResult {
     Gone,
 }
 
+/// The condition of deliveries that the database stored before its clock was set back: their leases
+/// last longer than any, or they were due when they were added, and are due later now.
+const SET_BACK: &str = "status = 'pending'
+     AND (leased_until > now_ms() + $1 OR (fence = 0 AND next_attempt_at > now_ms() + $1))";
+
 impl Webhooks<'_> {
+    /// Lets no lease last longer than the time `life`, which is that of every lease. A longer one is
+    /// the trace of a clock of the database that was set back: without this, its delivery would wait
+    /// until the clock has reached the former time. The worker that has the lease keeps it until
+    /// then. Returns the number of leases and of new deliveries that were due too late.
+    pub async fn shorten_leases(self, life: Duration) -> Stored<u64> {
+        // Gateways look often, and must not hold the write lock for nothing.
+        let look = format!("SELECT EXISTS (SELECT 1 FROM webhook_deliveries WHERE {SET_BACK})");
+        if !self.0.read_one::<bool>(look, values![millis(life)]).await? {
+            return Ok(0);
+        }
+        // A delivery that has a lease was due when it was taken.
+        let shorten = format!(
+            "UPDATE webhook_deliveries
+             SET leased_until = CASE WHEN leased_until > now_ms() + $1 THEN now_ms() + $1 ELSE leased_until END,
+                 next_attempt_at = CASE WHEN next_attempt_at > now_ms() THEN now_ms() ELSE next_attempt_at END
+             WHERE {SET_BACK}"
+        );
+        self.0
+            .write(Durability::ProcessKill, move |connection| {
+                connection.lock("webhook deliveries")?;
+                connection.execute(&shorten, values![millis(life)])
+            })
+            .await
+    }
+
     /// Takes the leases of deliveries that are due, for the time `life`. Tenants and receivers take
     /// turns: the first delivery of each comes before the second of any.
     pub async fn claim_deliveries(self, life: Duration, limits: ClaimLimits) -> Stored<Vec<ClaimedDelivery>> {

@@ -18,6 +18,7 @@ on_every_database!(
     one_of_many_gateways_claims_a_delivery,
     a_delivery_whose_gateway_died_is_claimed_again_and_the_late_result_is_not_stored,
     a_delivery_is_claimed_again_when_its_retry_is_due_and_never_after_its_end,
+    a_delivery_does_not_wait_for_a_clock_that_was_set_back,
     a_body_is_deleted_with_the_end_of_the_last_of_its_deliveries,
     a_slow_receiver_and_a_busy_tenant_leave_room_for_others,
     a_claim_returns_bodies_up_to_its_size_and_at_least_one,
@@ -204,6 +205,31 @@ async fn a_delivery_is_claimed_again_when_its_retry_is_due_and_never_after_its_e
     assert_eq!(claim_one(store, LEASE).await, None);
     // URL and body are gone.
     assert_eq!(site.execute("UPDATE webhook_deliveries SET kind = kind WHERE url IS NOT NULL").await, 0);
+}
+
+async fn a_delivery_does_not_wait_for_a_clock_that_was_set_back(site: Site) {
+    let store = site_with_key(&site).await;
+    store.webhooks().add_deliveries((1..=3).map(|number| delivery("acme", "one", number)).collect()).await.unwrap();
+    let later = claim_one(store, LEASE).await.unwrap();
+    let again = AttemptResult::RetryAfter(2 * DAY);
+    assert!(store.webhooks().finish_attempt(&later.delivery.webhook_id, later.fence, &[], again, DAY).await.unwrap());
+    let held = claim_one(store, LEASE).await.unwrap();
+    assert_eq!(store.webhooks().shorten_leases(LEASE).await.unwrap(), 0);
+    // The clock of the database is set back by a day.
+    site.execute(
+        "UPDATE webhook_deliveries SET next_attempt_at = next_attempt_at + 86400000, leased_until = leased_until + 86400000",
+    )
+    .await;
+    assert!(claim(store, limits(9, 9, 9)).await.is_empty());
+    assert_eq!(store.webhooks().shorten_leases(LEASE).await.unwrap(), 2);
+    assert_eq!(store.webhooks().shorten_leases(LEASE).await.unwrap(), 0);
+    assert_eq!(claim(store, limits(9, 9, 9)).await, ["msg_acme_one_3"], "it was not attempted yet");
+    // The lease of the other one ends.
+    site.execute("UPDATE webhook_deliveries SET leased_until = leased_until - 60000 WHERE fence = 1").await;
+    let claimed = store.webhooks().claim_deliveries(LEASE, limits(9, 9, 9)).await.unwrap();
+    let ids: Vec<_> = claimed.iter().map(|claimed| &claimed.delivery.webhook_id).collect();
+    assert!(ids.contains(&&held.delivery.webhook_id), "{ids:?}");
+    assert!(!ids.contains(&&later.delivery.webhook_id), "its retry waits");
 }
 
 async fn a_body_is_deleted_with_the_end_of_the_last_of_its_deliveries(site: Site) {

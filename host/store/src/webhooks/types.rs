@@ -103,8 +103,8 @@ impl WebhookSource {
 /// The columns of a [`Delivery`], in the order in which they are read.
 pub(super) const COLUMNS: &str = "webhook_id, status, attempts";
 
-/// The columns of an [`AnyDelivery`] after those of its [`Delivery`], in the order in which they
-/// are read.
+/// The columns of an [`AnyDelivery`] after the columns of its [`Delivery`], in the order in which
+/// they are read.
 pub(super) const MORE_COLUMNS: &str =
     "tenant, kind, job_id, trigger_id, message_id, receiver, data_key, url, created_at, next_attempt_at, body_until";
 

@@ -71,7 +71,7 @@ pub(super) enum Kept {
 /// A notification that other accounts may see too.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Shared {
-    /// The whole body, as JSON text.
+    /// The body, as JSON text. If it has a list of notifications, the list has only this one.
     body: String,
     /// The notification itself.
     item: String,
@@ -115,7 +115,7 @@ impl Kept {
     /// A notification about an event.
     pub(super) fn of(item: &Item) -> Self {
         Self::Shared(Box::new(Shared {
-            body: item.body().to_owned(),
+            body: item.body(),
             item: item.text().to_owned(),
             data: item.data().to_owned(),
             key: item.key.clone(),

@@ -112,7 +112,7 @@ impl Triggers {
                 {
                     continue;
                 }
-                // The same source and id as those of the account that the service named.
+                // The same source and id as for the account that the service named.
                 let occurrence =
                     Occurrence { source, id: &kept.key, time: kept.time, data: &kept.data, origin: Origin::Push };
                 events.extend(self.event_of(&trigger, &definition, &occurrence).await?);
@@ -175,16 +175,62 @@ impl Triggers {
 /// body, and the values are read as the inbox declares them.
 fn route_of(inbox: &Inbox, visibility: &Visibility, body: &Value, account: Value) -> Option<Route> {
     let mut body = body.clone();
-    *body.pointer_mut(&visibility.accounts)? = Value::Array(vec![account]);
+    // The accounts are in the notification, which is the only one in its list, or outside of the list.
+    let of_item = inbox.items.as_ref().map(|list| format!("{list}/0"));
+    let in_item = of_item.as_ref().map(|item| format!("{item}{}", visibility.accounts));
+    let at = in_item.filter(|at| body.pointer(at).is_some()).unwrap_or_else(|| visibility.accounts.clone());
+    *body.pointer_mut(&at)? = Value::Array(vec![account]);
+    let item = of_item.and_then(|item| body.pointer(&item));
     let value = |place: &Place| match place {
-        Place::Pointer(pointer) => match body.pointer(pointer)? {
-            Value::String(text) => Some(text.clone()),
-            Value::Number(number) => Some(number.to_string()),
-            _ => None,
-        },
+        Place::Pointer(pointer) => {
+            match item.and_then(|item| item.pointer(pointer)).or_else(|| body.pointer(pointer))? {
+                Value::String(text) => Some(text.clone()),
+                Value::Number(number) => Some(number.to_string()),
+                _ => None,
+            }
+        }
         _ => None,
     };
     let values: Option<Vec<String>> =
         account_keys(inbox).into_iter().map(|(_, places)| value(places.first().copied()?)).collect();
     values.map(|values| Route::of(&values))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use contract::sample;
+    use contract::trigger_types::AccountKey;
+
+    fn inbox(items: Option<&str>) -> Inbox {
+        let place = Place::Pointer("/seen_by/0/user".to_owned());
+        let accounts = vec![AccountKey { place, account: "/id".to_owned() }];
+        Inbox { items: items.map(str::to_owned), accounts, ..sample::inbox("events") }
+    }
+
+    fn route(inbox: &Inbox, body: &Value) -> Option<Route> {
+        let visibility = Visibility {
+            upstream: "api".to_owned(),
+            path: "/viewers".to_owned(),
+            context: "/context".to_owned(),
+            parameter: "context".to_owned(),
+            accounts: "/seen_by".to_owned(),
+            cursor: ("/next".to_owned(), "cursor".to_owned()),
+        };
+        route_of(inbox, &visibility, body, json!({ "user": "bob" }))
+    }
+
+    #[test]
+    fn an_account_is_read_where_the_notification_names_one() {
+        let bob = Some(Route::of(&["bob".to_owned()]));
+        let named = json!({ "seen_by": [{ "user": "ada" }] });
+        assert_eq!(route(&inbox(None), &named), bob);
+        let listed = json!({ "events": [named] });
+        assert_eq!(route(&inbox(Some("/events")), &listed), bob);
+        let outside = json!({ "events": [{}], "seen_by": [{ "user": "ada" }] });
+        assert_eq!(route(&inbox(Some("/events")), &outside), bob);
+        assert_eq!(route(&inbox(Some("/events")), &json!({ "events": [{}] })), None);
+    }
 }

@@ -60,6 +60,11 @@ impl Step<'_> {
             return Ok(self.block(Blocked::Final, IDLE));
         }
         self.is_account(inbox, account).await?;
+        if self.is_carried() && self.subscription.standing == Standing::Active {
+            // Nothing has said whose the account was before. If it is the same one, it has missed what
+            // the service has sent since it was connected again.
+            self.tell_gap(self.last_known()).await?;
+        }
         Ok(true)
     }
 

@@ -96,6 +96,8 @@ struct Step<'a> {
     reads_now: bool,
     /// A read of this step has found everything that there was.
     has_read_all: bool,
+    /// The service does not notify of all kinds yet, and is asked again at the next attempt.
+    waits_for_kinds: bool,
     /// Set if something is tried again after this time.
     again_in: Option<Duration>,
 }
@@ -147,6 +149,7 @@ impl Triggers {
             empty_reads: subscription.empty_reads,
             reads_now: false,
             has_read_all: false,
+            waits_for_kinds: false,
             again_in: None,
         };
         step.work().await?;
@@ -164,7 +167,7 @@ impl Triggers {
     ) -> Result<Option<bool>, TriggerError> {
         let Subscription { id, fence, .. } = subscription;
         let mut ended = None;
-        // The account that is connected now has nothing to do with that of a former account.
+        // The account that is connected now has nothing to do with a former account.
         let at_service = [&sealed.former, &sealed.standing].into_iter().flatten();
         for standing in at_service.filter(|_| subscription.is_identified) {
             ended = Some(self.end_at_service(subscription, sealed, standing, deadline).await);
@@ -278,7 +281,10 @@ impl Step<'_> {
         if let Some(again_in) = self.again_in {
             self.done.look_in = self.done.look_in.min(again_in);
         }
-        let has_failed = self.done.renewed == Some(false) || self.done.read == Some(false) || self.done.is_held;
+        let has_failed = self.done.renewed == Some(false)
+            || self.done.read == Some(false)
+            || self.done.is_held
+            || self.waits_for_kinds;
         let settled = match self.done.blocked {
             Some(Blocked::Final) => Some((TriggerState::Failed, self.done.reason.clone())),
             Some(Blocked::User) => None,

@@ -53,11 +53,18 @@ impl Step<'_> {
         let is_due = match standing {
             Standing::New => !waits || self.is_back(),
             // The service may have ended it while the access had ended.
-            Standing::Active if is_moved || (can_renew && self.is_back()) => true,
+            Standing::Active if can_renew && self.is_back() => true,
+            Standing::Active if is_moved || known != kinds => !waits || self.is_back(),
             // Once in a while, the service may have changed its mind.
             Standing::None | Standing::Lost | Standing::Active => renew_at.is_some_and(|at| at <= *now),
         };
-        if !is_due && (known == kinds || *standing != Standing::Active) {
+        if !is_due {
+            if *standing == Standing::Active && (known != kinds || is_moved) {
+                // A trigger that was added is not active before the service notifies this gateway of its
+                // kinds.
+                self.waits_for_kinds = true;
+                self.done.reason = self.subscription.reason.clone();
+            }
             self.done.renew_in = renew_at.map(|at| at.duration_since(*now).unwrap_or_default());
             return Ok(true);
         }

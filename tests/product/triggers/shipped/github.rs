@@ -1,5 +1,11 @@
 //! GitHub: the webhook of a repository, its activity where the user may make none, and the webhook
 //! of an App.
+//!
+//! - [`accounts`]: a webhook that was made for an unknown account
+//! - [`kinds`]: a webhook that lacks the kinds of a trigger that was added to it
+
+mod accounts;
+mod kinds;
 
 use super::*;
 use crate::hooks::{hmac_hex, outcomes, records};
@@ -14,6 +20,8 @@ const DELIVERIES: &str = "/api/repos/octo/plans/hooks/77/deliveries";
 struct GitHub {
     /// The status with which it refuses webhooks.
     refuses: Option<u16>,
+    /// Changes of the webhook fail.
+    is_away: bool,
     /// The webhook does not exist, or the user may not see it any more.
     is_gone: bool,
     /// The activity of the repository, the newest first.
@@ -46,6 +54,7 @@ fn github() -> (Shipped, Arc<Mutex<GitHub>>) {
             (_, path) if github.is_gone && path.starts_with(HOOK) => {
                 Reply::json(json!({"message": "Not Found"})).status(404)
             }
+            ("PATCH", HOOK) if github.is_away => Reply::empty(500),
             ("PATCH", HOOK) => Reply::json(json!({"id": 77})),
             ("DELETE", HOOK) => Reply::empty(204),
             ("GET", ACTIVITY) => {
@@ -134,9 +143,8 @@ fn the_types_of_a_repository_share_one_webhook_with_the_events_of_all() {
     let other = body_of(&world.requests("POST", "/api/repos/octo/other/hooks")[0])["config"].clone();
     assert_ne!((other["url"].as_str().unwrap(), other["secret"].as_str().unwrap()), (url.as_str(), secret.as_str()));
 
-    let delete = |id: &str| world.client().delete(&format!("/triggers/{id}")).ok()["unsubscribed"].clone();
-    assert_eq!((delete(&issues), world.requests("DELETE", HOOK).len()), (Value::Null, 0));
-    assert_eq!((delete(&comments), world.requests("DELETE", HOOK).len()), (json!(true), 1));
+    assert_eq!((world.delete(&issues), world.requests("DELETE", HOOK).len()), (Value::Null, 0));
+    assert_eq!((world.delete(&comments), world.requests("DELETE", HOOK).len()), (json!(true), 1));
 }
 
 #[test]
@@ -356,8 +364,7 @@ fn the_app_notifies_only_accounts_that_see_its_installation() {
     assert_eq!(world.deliver("issues", "d1", &of_app(3, 5, 70).to_string()).send().status, 200, "at bob's webhook");
     assert_eq!((world.issues(&ada), world.issues(&bob)), (vec![1], vec![3]));
     world.client().post(&format!("/triggers/{ada}/read"), json!({})).problem(409, "nothing-to-read");
-    let deleted = world.client().delete(&format!("/triggers/{ada}")).ok();
-    assert_eq!(deleted["unsubscribed"], Value::Null, "nothing stands at GitHub");
+    assert_eq!(world.delete(&ada), Value::Null, "nothing stands at GitHub");
 }
 
 #[test]

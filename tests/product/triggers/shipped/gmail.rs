@@ -11,6 +11,7 @@ use super::*;
 const ACCOUNT: &str = "push@project.example";
 const HISTORY: &str = "/api/users/me/history";
 const WATCH: &str = "/api/users/me/watch";
+const STOP: &str = "/api/users/me/stop";
 
 /// The mailboxes of users.
 #[derive(Default)]
@@ -33,8 +34,8 @@ fn gmail(config: &str) -> (Shipped, Arc<Mutex<Gmail>>) {
         match seen.path.as_str() {
             "/oauth2/userinfo" => Reply::json(json!({"id": user, "email": email(&user)})),
             "/api/users/me/profile" => Reply::json(json!({"emailAddress": email(&user), "historyId": newest})),
-            "/api/users/me/watch" => Reply::json(json!({"historyId": newest, "expiration": "4102444800000"})),
-            "/api/users/me/stop" => Reply::empty(204),
+            WATCH => Reply::json(json!({"historyId": newest, "expiration": "4102444800000"})),
+            STOP => Reply::empty(204),
             HISTORY if std::mem::take(&mut gmail.has_forgotten) => {
                 Reply::json(json!({"error": {"code": 404}})).status(404)
             }
@@ -62,6 +63,47 @@ impl Gmail {
     }
 }
 
+/// A world with a topic, in which each mailbox has a watch. `config` has further keys of the
+/// connector's section. Returns the URL of the topic's pushes too.
+fn watched(config: &str) -> (Shipped, Arc<Mutex<Gmail>>, String) {
+    let (world, gmail) = gmail(&format!(
+        "settings.pubsub_topic = \"projects/p/topics/mail\"\nsettings.pubsub_service_account = \"{ACCOUNT}\"\n{config}"
+    ));
+    let (_, url) = world.inbox("workspace_mail", "pubsub", None);
+    (world, gmail, url)
+}
+
+/// Google, which signs the tokens of pushes.
+struct Issuer {
+    service: Upstream,
+    key: SigningKey,
+}
+
+impl Issuer {
+    fn start() -> Self {
+        let issuer = Self { service: Upstream::start(), key: SigningKey::es256("one") };
+        publish(&issuer.service, &[&issuer.key]);
+        issuer
+    }
+
+    /// The key of the configuration by which the gateway finds its keys.
+    fn config(&self) -> String {
+        format!("hooks.jwks_url = \"{}/jwks.json\"", self.service.url())
+    }
+
+    /// The token of pushes to a URL, after the gateway has fetched the keys in the background.
+    fn token(&self, world: &Shipped, url: &str) -> String {
+        let token = self.key.sign(&claims(url, ACCOUNT));
+        wait_for("the keys", || (push(world, url, &token, "nobody", "0") == 200).then_some(()));
+        token
+    }
+}
+
+/// The claims of a token for pushes to a URL.
+fn claims(url: &str, email: &str) -> Value {
+    json!({"iss": "https://accounts.google.com", "aud": url, "exp": at(300), "email": email, "email_verified": true})
+}
+
 /// A push of Pub/Sub about a mailbox.
 fn push(world: &Shipped, url: &str, token: &str, user: &str, id: &str) -> u16 {
     let data = URL_SAFE_NO_PAD.encode(json!({"emailAddress": email(user), "historyId": 101}).to_string());
@@ -74,34 +116,42 @@ fn of_mailbox(world: &Shipped, user: &str) -> String {
     world.trigger(user, "workspace_mail.message_received", &json!({}))
 }
 
+/// The number of requests for a watch, and for the history.
+fn asked(world: &Shipped) -> (usize, usize) {
+    (world.requests("POST", WATCH).len(), world.requests("GET", HISTORY).len())
+}
+
+/// The number of requests to end a watch.
+fn stops(world: &Shipped) -> usize {
+    world.requests("POST", STOP).len()
+}
+
+/// Checks that a caller cannot request a read before the time that Gmail has named, which is in two
+/// hours.
+#[track_caller]
+fn check_read_is_refused(world: &Shipped, id: &str) {
+    let refused = world.request_read(id);
+    refused.problem(429, "rate-limited");
+    let wait: u64 = refused.header("retry-after").parse().unwrap();
+    assert!((7000..=7200).contains(&wait), "{wait}");
+}
+
 #[test]
 fn a_push_of_the_operators_topic_leads_to_a_read_of_the_mailbox_that_it_names() {
-    let (issuer, key) = (Upstream::start(), SigningKey::es256("one"));
-    publish(&issuer, &[&key]);
-    let (world, gmail) = gmail(&format!(
-        "hooks.jwks_url = \"{}/jwks.json\"\nsettings.pubsub_topic = \"projects/p/topics/mail\"\n\
-         settings.pubsub_service_account = \"{ACCOUNT}\"",
-        issuer.url()
-    ));
-    let (_, url) = world.inbox("workspace_mail", "pubsub", None);
+    let issuer = Issuer::start();
+    let (world, gmail, url) = watched(&issuer.config());
     let [ada, bob] = ["ada", "bob"].map(|user| of_mailbox(&world, user));
     assert_eq!(world.record(&ada)["mode"], "push+poll");
-    let watches = world.requests("POST", "/api/users/me/watch");
+    let watches = world.requests("POST", WATCH);
     let expected = json!({"topicName": "projects/p/topics/mail"});
     assert_eq!((watches.len(), body_of(&watches[0])), (2, expected));
-    let claims = |email: &str| {
-        json!({
-            "iss": "https://accounts.google.com", "aud": url, "exp": at(300), "email": email, "email_verified": true,
-        })
-    };
-    let token = key.sign(&claims(ACCOUNT));
-    // The keys are fetched in the background.
-    wait_for("the keys", || (push(&world, &url, &token, "nobody", "0") == 200).then_some(()));
+    let token = issuer.token(&world, &url);
 
     gmail.lock().receives("ada", "m1");
     gmail.lock().receives("bob", "m2");
     let reads = world.requests("GET", HISTORY).len();
-    let forged = [SigningKey::es256("one").sign(&claims(ACCOUNT)), key.sign(&claims("evil@project.example"))];
+    let other = issuer.key.sign(&claims(&url, "evil@project.example"));
+    let forged = [SigningKey::es256("one").sign(&claims(&url, ACCOUNT)), other];
     for token in &forged {
         assert_eq!(push(&world, &url, token, "ada", "1"), 401);
     }
@@ -111,99 +161,57 @@ fn a_push_of_the_operators_topic_leads_to_a_read_of_the_mailbox_that_it_names() 
     assert_eq!((world.told(&ada, "/id"), world.told(&bob, "/id")), (vec!["m1".to_owned()], Vec::new()));
     let read = world.requests("GET", HISTORY).split_off(reads);
     assert!(read.iter().all(|seen| user_of(seen) == "ada"), "only the mailbox that was named is read");
-    let end = |id: &str| world.client().delete(&format!("/triggers/{id}")).ok()["unsubscribed"].clone();
-    assert_eq!((end(&ada), end(&bob)), (json!(true), json!(true)));
-    let stopped: Vec<String> = world.requests("POST", "/api/users/me/stop").iter().map(user_of).collect();
+    assert_eq!((world.delete(&ada), world.delete(&bob)), (json!(true), json!(true)));
+    let stopped: Vec<String> = world.requests("POST", STOP).iter().map(user_of).collect();
     assert_eq!(stopped, ["ada", "bob"]);
 }
 
 #[test]
 fn the_watch_of_a_mailbox_ends_with_its_last_trigger() {
-    let config =
-        format!("settings.pubsub_topic = \"projects/p/topics/mail\"\nsettings.pubsub_service_account = \"{ACCOUNT}\"");
-    let (world, _) = gmail(&config);
-    world.inbox("workspace_mail", "pubsub", None);
+    let (world, ..) = watched("");
     let received = of_mailbox(&world, "ada");
     let labels = world.trigger("ada", "workspace_mail.label_changed", &json!({}));
-    let stops = || world.requests("POST", "/api/users/me/stop").len();
-    let end = |id: &str| world.client().delete(&format!("/triggers/{id}")).ok()["unsubscribed"].clone();
-    assert_eq!((end(&received), stops()), (json!(true), 0), "the other one needs the watch");
-    assert_eq!((end(&labels), stops()), (json!(true), 1));
+    assert_eq!((world.delete(&received), stops(&world)), (json!(true), 0), "the other one needs the watch");
+    assert_eq!((world.delete(&labels), stops(&world)), (json!(true), 1));
 }
 
 #[test]
 fn the_watch_of_a_mailbox_stays_while_another_account_of_the_mailbox_has_a_trigger() {
-    let config =
-        format!("settings.pubsub_topic = \"projects/p/topics/mail\"\nsettings.pubsub_service_account = \"{ACCOUNT}\"");
-    let (world, _) = gmail(&config);
-    world.inbox("workspace_mail", "pubsub", None);
+    let (world, ..) = watched("");
     // The same mailbox under another name, as another tenant may have it too.
-    let account = json!({
+    world.import(&json!({
         "tenant": "default", "connector": "workspace_mail", "user_identifier": "ada at work",
         "credentials": {"access_token": token_of("ada")},
-    });
-    let call = world.client().request("POST", "/admin/integrations/import");
-    let imported = call.header("content-type", "application/x-ndjson").body(account.to_string()).send();
-    assert_eq!(imported.json()["status"], "created", "{}", imported.text());
+    }));
     let [first, second] = ["ada", "ada at work"].map(|user| of_mailbox(&world, user));
-    let stops = || world.requests("POST", "/api/users/me/stop").len();
-    let end = |id: &str| world.client().delete(&format!("/triggers/{id}")).ok()["unsubscribed"].clone();
-    assert_eq!((end(&first), stops()), (json!(true), 0), "Gmail would end the watch for both");
-    assert_eq!((end(&second), stops()), (json!(true), 1));
+    assert_eq!((world.delete(&first), stops(&world)), (json!(true), 0), "Gmail would end the watch for both");
+    assert_eq!((world.delete(&second), stops(&world)), (json!(true), 1));
 }
 
 #[test]
 fn a_mailbox_is_not_read_before_the_time_that_gmail_has_named() {
-    let (issuer, key) = (Upstream::start(), SigningKey::es256("one"));
-    publish(&issuer, &[&key]);
-    let (world, gmail) = gmail(&format!(
-        "hooks.jwks_url = \"{}/jwks.json\"\nsettings.pubsub_topic = \"projects/p/topics/mail\"\n\
-         settings.pubsub_service_account = \"{ACCOUNT}\"",
-        issuer.url()
-    ));
-    let (_, url) = world.inbox("workspace_mail", "pubsub", None);
+    let issuer = Issuer::start();
+    let (world, gmail, url) = watched(&issuer.config());
     let id = of_mailbox(&world, "ada");
-    let token = key.sign(&json!({
-        "iss": "https://accounts.google.com", "aud": url, "exp": at(300), "email": ACCOUNT, "email_verified": true,
-    }));
-    wait_for("the keys", || (push(&world, &url, &token, "nobody", "0") == 200).then_some(()));
+    let token = issuer.token(&world, &url);
     gmail.lock().receives("ada", "m1");
     world.service.reply(HISTORY, Reply::json(json!({})).status(429).header("retry-after", "7200"));
-    let asked = || world.requests("GET", HISTORY).len();
-    let before = asked();
+    let before = asked(&world).1;
     for number in 1..4 {
         assert_eq!(push(&world, &url, &token, "ada", &number.to_string()), 200);
         world.settle();
     }
-    assert_eq!(asked(), before + 1, "a notification changes nothing about the time");
+    assert_eq!(asked(&world).1, before + 1, "a notification changes nothing about the time");
     for _ in 0..2 {
-        world.gateway.home().sqlite("UPDATE subscriptions SET last_read_at = last_read_at - 20000, tried_at = NULL");
-        let refused = world.client().post(&format!("/triggers/{id}/read"), json!({}));
-        refused.problem(429, "rate-limited");
-        let wait: u64 = refused.header("retry-after").parse().unwrap();
-        assert!((7000..=7200).contains(&wait), "{wait}");
+        check_read_is_refused(&world, &id);
     }
     world.work("");
-    assert_eq!(asked(), before + 1, "a step that is due for another reason does not read either");
-}
-
-/// A world with a topic, in which each mailbox has a watch.
-fn watched() -> (Shipped, Arc<Mutex<Gmail>>) {
-    let config =
-        format!("settings.pubsub_topic = \"projects/p/topics/mail\"\nsettings.pubsub_service_account = \"{ACCOUNT}\"");
-    let (world, gmail) = gmail(&config);
-    world.inbox("workspace_mail", "pubsub", None);
-    (world, gmail)
-}
-
-/// The number of requests for a watch, and for the history.
-fn asked(world: &Shipped) -> (usize, usize) {
-    (world.requests("POST", WATCH).len(), world.requests("GET", HISTORY).len())
+    assert_eq!(asked(&world).1, before + 1, "a step that is due for another reason does not read either");
 }
 
 #[test]
 fn a_mailbox_is_not_read_before_the_time_that_gmail_has_named_for_its_watch() {
-    let (world, gmail) = watched();
+    let (world, gmail, _) = watched("");
     let id = of_mailbox(&world, "ada");
     world.settle();
     let (watches, reads) = asked(&world);
@@ -213,16 +221,12 @@ fn a_mailbox_is_not_read_before_the_time_that_gmail_has_named_for_its_watch() {
     assert_eq!(asked(&world), (watches + 1, reads));
     world.work("");
     assert_eq!(asked(&world), (watches + 1, reads), "a step that is due for another reason does not read either");
-    world.gateway.home().sqlite("UPDATE subscriptions SET last_read_at = last_read_at - 20000, tried_at = NULL");
-    let refused = world.client().post(&format!("/triggers/{id}/read"), json!({}));
-    refused.problem(429, "rate-limited");
-    let wait: u64 = refused.header("retry-after").parse().unwrap();
-    assert!((7000..=7200).contains(&wait), "{wait}");
+    check_read_is_refused(&world, &id);
 }
 
 #[test]
 fn a_watch_that_has_not_begun_is_not_asked_for_before_the_time_that_gmail_has_named() {
-    let (world, _) = watched();
+    let (world, ..) = watched("");
     world.service.reply(WATCH, Reply::json(json!({})).status(429).header("retry-after", "7200"));
     let made = world.make("ada", "workspace_mail.message_received", &json!({}));
     assert_eq!((made.status, &made.json()["status"]), (201, &json!("pending")), "{}", made.text());
@@ -252,5 +256,5 @@ fn without_a_topic_the_history_is_read_and_a_lost_one_is_a_gap() {
     gmail.lock().receives("ada", "after");
     world.read(&id);
     assert_eq!(world.told(&id, "/id")[4..], ["after"]);
-    assert_eq!(world.requests("POST", "/api/users/me/watch").len(), 0);
+    assert_eq!(world.requests("POST", WATCH).len(), 0);
 }

@@ -143,7 +143,7 @@ fn another_channel_is_opened_before_the_former_one_is_closed() {
     let former = channels[0]["id"].as_str().unwrap();
     let closed = world.channels("/api/channels/stop");
     assert_eq!(closed, [json!({"id": former, "resourceId": format!("resource of {former}")})]);
-    assert_eq!(world.client().delete(&format!("/triggers/{id}")).ok()["unsubscribed"], true);
+    assert_eq!(world.delete(&id), true);
     assert_eq!(world.channels("/api/channels/stop")[1]["id"], channels[1]["id"]);
 }
 

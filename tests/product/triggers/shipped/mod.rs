@@ -104,6 +104,12 @@ impl Shipped {
         if !scopes.is_null() {
             account["scopes"] = scopes.clone();
         }
+        self.import(&account);
+    }
+
+    /// Imports an account, which is a new one.
+    #[track_caller]
+    fn import(&self, account: &Value) {
         let call = self.client().request("POST", "/admin/integrations/import");
         let imported = call.header("content-type", "application/x-ndjson").body(account.to_string()).send();
         assert_eq!(imported.json()["status"], "created", "{}", imported.text());
@@ -124,6 +130,13 @@ impl Shipped {
         let made = self.make(user, kind, parameters);
         assert_eq!((made.status, &made.json()["status"]), (201, &json!("active")), "{}", made.text());
         made.json()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Deletes a trigger. Returns `true` if its subscription has ended, and `null` if nothing had to
+    /// end at the service.
+    #[track_caller]
+    fn delete(&self, id: &str) -> Value {
+        self.client().delete(&format!("/triggers/{id}")).ok()["unsubscribed"].clone()
     }
 
     #[track_caller]
@@ -175,13 +188,18 @@ impl Shipped {
         self.settle();
     }
 
+    /// Requests a read of a trigger. Callers may do so ten seconds after the last read, so the last
+    /// read becomes an earlier one.
+    fn request_read(&self, id: &str) -> Answer {
+        self.gateway.home().sqlite("UPDATE subscriptions SET last_read_at = last_read_at - 20000, tried_at = NULL");
+        self.client().post(&format!("/triggers/{id}/read"), json!({}))
+    }
+
     /// Reads a trigger, and waits until that is done.
     #[track_caller]
     fn read(&self, id: &str) {
         self.settle();
-        // A caller may not request a read within ten seconds of the last one.
-        self.gateway.home().sqlite("UPDATE subscriptions SET last_read_at = last_read_at - 20000, tried_at = NULL");
-        let answer = self.client().post(&format!("/triggers/{id}/read"), json!({}));
+        let answer = self.request_read(id);
         assert_eq!(answer.status, 202, "{}", answer.text());
         self.settle();
     }

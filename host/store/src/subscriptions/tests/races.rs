@@ -21,7 +21,7 @@ async fn connect(store: &crate::Store, id: &str, status: Status) {
     store.integrations().connect(&holder, "ann", AuthType::OAuth2, details, Vec::new(), None).await.unwrap();
 }
 
-/// Adds a trigger on that account, and returns its id and that of its subscription.
+/// Adds a trigger on that account, and returns its id and the id of its subscription.
 async fn add_on_account(store: &crate::Store, key: &str, new: NewSubscription) -> (String, String) {
     let trigger = NewTrigger { connector: "calendar".into(), user_identifier: "ann".into(), ..trigger("acme", key) };
     let id = trigger.id.clone();
