@@ -200,6 +200,12 @@ impl StoreError {
         )
     }
 
+    /// Returns whether a transaction that failed with this error may have been committed nevertheless:
+    /// the connection broke, so that the answer to COMMIT may be lost.
+    pub fn may_have_written(&self) -> bool {
+        matches!(self, Self::Postgres(PostgresError::Failed { .. }) | Self::Closed)
+    }
+
     /// Logs why the database failed, at most once per second: while the database does not answer,
     /// every call fails with it. A text that a caller has sent is no failure, and not logged.
     pub fn log_failure(&self) {

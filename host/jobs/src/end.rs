@@ -11,6 +11,13 @@ use metrics::OutcomeLabels;
 use pipeline::background::BackgroundAnswer;
 use store::{Ended, Job, JobStatus, JobValue, NewDelivery};
 
+/// A result is in memory so many times more while it is stored: sealed, and on its way to the
+/// database.
+const COPIES: usize = 2;
+
+/// The same, if webhooks announce it: their body has the result too, as text and sealed.
+const COPIES_WITH_WEBHOOKS: usize = 4;
+
 /// The end of a job as its caller sees it.
 pub(super) struct Explained {
     /// The label of the metric. `cancelled` also has an entry in the audit.
@@ -53,10 +60,13 @@ impl Jobs {
     /// If the store or the vault fails. The job has not ended then.
     pub(super) async fn end(&self, job: &Job, explained: &Explained) -> Result<bool, JobError> {
         let Parts { config, store, metrics, webhooks, .. } = &self.parts;
+        let urls: Vec<String> = self.json_value(&job.id, JobValue::Callbacks).await?.unwrap_or_default();
         let (status, value, content) = match &explained.content {
             Ok(answer) => (JobStatus::Succeeded, JobValue::Result, &answer.document),
             Err(problem) => (JobStatus::Failed, JobValue::Error, problem),
         };
+        let copies = if urls.is_empty() { COPIES } else { COPIES_WITH_WEBHOOKS };
+        let _room = self.room.take(content.get().len().saturating_mul(copies)).await;
         let mut values = vec![(value, self.seal(&job.id, value, content.get().as_bytes()).await?)];
         if let Ok(BackgroundAnswer { unmatched, .. }) = &explained.content
             && !unmatched.is_empty()
@@ -72,7 +82,7 @@ impl Jobs {
             values,
             finished_at,
             expires_at,
-            deliveries: self.deliveries(&job, &explained.content).await?,
+            deliveries: self.deliveries(&job, &urls, &explained.content).await?,
         };
         let is_written = store.jobs().end(&job.id, job.fence, ended).await?;
         if is_written {
@@ -87,16 +97,16 @@ impl Jobs {
     async fn deliveries(
         &self,
         job: &Job,
+        urls: &[String],
         content: &Result<BackgroundAnswer, Box<RawValue>>,
     ) -> Result<Vec<NewDelivery>, JobError> {
-        let urls: Vec<String> = self.json_value(&job.id, JobValue::Callbacks).await?.unwrap_or_default();
         if urls.is_empty() {
             return Ok(Vec::new());
         }
         let Parts { webhooks, config, .. } = &self.parts;
         let length = content.as_ref().map_or_else(|error| error, |answer| &answer.document).get().len();
         let record = compute::run(length, || serde_json::to_vec(&JobRecord::ended(job, content))).await?;
-        let deliveries = webhooks.deliveries_of_job(&job.tenant, &job.id, &urls, &record, config.keep);
+        let deliveries = webhooks.deliveries_of_job(&job.tenant, &job.id, urls, &record, config.keep);
         Ok(compute::drive(length, deliveries).await?)
     }
 }

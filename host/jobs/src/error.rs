@@ -55,6 +55,10 @@ pub enum JobError {
     /// The database failed, or refused because of a limit.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The database failed while a job was added, and again when it was asked for. The job may be in
+    /// the queue.
+    #[error("the job may have been added: {0}")]
+    MayBeAdded(#[source] StoreError),
     /// A value cannot be sealed or unsealed.
     #[error(transparent)]
     Vault(#[from] VaultError),

@@ -6,6 +6,7 @@
 //! - `run`: one job, from its input to its end
 //! - `maintenance`: renews leases, and takes up or ends the jobs of gateways that died
 //! - `end`: writes the end of a job, together with the webhooks that announce it
+//! - `room`: the memory that the end of a job takes
 //! - `record`: the public form of a job; `values`: its sealed values
 //! - `error`: why a job has no result, and what can fail
 //! - `problem`: the problem documents of both
@@ -53,6 +54,7 @@ mod maintenance;
 mod problem;
 mod queue;
 mod record;
+mod room;
 mod run;
 #[cfg(feature = "simulation")]
 mod simulated;
@@ -73,6 +75,7 @@ pub use self::error::{Failure, JobError};
 pub use self::problem::job_problem;
 pub use self::queue::{JobsOf, NewJob};
 pub use self::record::{AnyJobRecord, JobRecord};
+use self::room::Room;
 pub use self::run::MAX_REQUESTS;
 
 use calls::CallLog;
@@ -113,6 +116,8 @@ pub struct Parts {
 /// All jobs of this gateway, and the queue that it shares with others.
 pub struct Jobs {
     parts: Parts,
+    /// The memory for jobs that end.
+    room: Room,
     /// The jobs that run here, by id.
     running: Mutex<HashMap<String, Running>>,
     /// The jobs whose connector was missing here, by id: when that was found first, and last.
@@ -143,6 +148,7 @@ impl Jobs {
     /// The caller runs [`Jobs::work`] and [`Jobs::maintain`] in tasks.
     pub fn new(parts: Parts) -> Self {
         Self {
+            room: Room::new(parts.egress.memory().clone()),
             parts,
             running: Mutex::default(),
             gone: Mutex::default(),

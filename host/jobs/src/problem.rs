@@ -68,6 +68,11 @@ pub fn job_problem(error: JobError) -> Problem {
         | JobError::Webhook(WebhookError::Store(error) | WebhookError::Vault(VaultError::Store(error))) => {
             store_problem(&error, "The jobs cannot be read or written now; try again.")
         }
+        JobError::MayBeAdded(error) => store_problem(
+            &error,
+            "The database failed while the job was added, so that it may run; GET /jobs lists it then. Look there before you call again.",
+        )
+        .of_unknown_outcome(),
         JobError::NoMemory => pipeline_problem(EgressError::NoMemory.into(), ""),
         JobError::Vault(_) | JobError::Webhook(_) | JobError::Value(_) => {
             tracing::error!(%error, "a job cannot be read or written");
@@ -80,4 +85,17 @@ pub fn job_problem(error: JobError) -> Problem {
 
 fn of_unknown_outcome(problem: Problem, changes_data: bool) -> Problem {
     if changes_data { problem.of_unknown_outcome() } else { problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_that_may_be_in_the_queue_is_not_told_as_one_that_is_not() {
+        let problem = job_problem(JobError::MayBeAdded(StoreError::Closed));
+        assert!(!problem.did_nothing());
+        assert_eq!(problem.document("1")["outcome"], "unknown");
+        assert!(job_problem(JobError::Store(StoreError::Closed)).did_nothing());
+    }
 }

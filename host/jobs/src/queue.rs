@@ -1,5 +1,7 @@
 //! Adding, finding and cancelling jobs, for their callers.
 
+use std::sync::Arc;
+
 use serde_json::value::RawValue;
 
 use super::record::Viewer;
@@ -36,7 +38,7 @@ pub struct NewJob<'a> {
     pub trace: Option<String>,
 }
 
-/// The jobs that a caller may see and cancel: those of its user whose operations it may call.
+/// The jobs that a caller may see and cancel: the jobs of its user whose operations it may call.
 #[derive(Clone, Copy)]
 pub struct JobsOf<'a> {
     /// The tenant of the caller.
@@ -84,7 +86,14 @@ impl Jobs {
             key_id: new.key_id,
             values,
         };
-        store.jobs().add(job, config.max_pending_per_tenant).await?;
+        let (job, limit) = (Arc::new(job), config.max_pending_per_tenant);
+        let mut added = store.jobs().add(Arc::clone(&job), limit).await;
+        // The database may have stored the job, and its answer was lost. The caller must not be told
+        // then that there is no job.
+        if added.as_ref().is_err_and(StoreError::may_have_written) {
+            added = Ok(store.jobs().add(job, limit).await.map_err(JobError::MayBeAdded)?);
+        }
+        added?;
         self.wake.notify_one();
         Ok(id)
     }

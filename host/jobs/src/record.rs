@@ -119,7 +119,7 @@ impl<'a> JobRecord<'a> {
     /// The record of a job that has ended, as webhooks have it.
     pub(super) fn ended(job: &'a Job, content: &'a Result<BackgroundAnswer, Box<RawValue>>) -> Self {
         match content {
-            Ok(BackgroundAnswer { document, unmatched }) => {
+            Ok(BackgroundAnswer { document, unmatched, .. }) => {
                 Self { result: Some(Some(document)), response_fields_unmatched: unmatched, ..Self::listed(job) }
             }
             Err(problem) => Self { result: Some(None), error: Some(problem), ..Self::listed(job) },

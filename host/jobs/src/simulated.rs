@@ -54,6 +54,6 @@ impl Jobs {
         let response = self.parts.egress.send(&upstream, &request).await.map_err(failed)?;
         let body = response.body.collect(1 << 20).await.map_err(failed)?;
         let document = serde_json::from_slice(&body).map_err(|error| Failure::Failed(error.into()))?;
-        Ok(BackgroundAnswer { document, unmatched: Vec::new() })
+        Ok(BackgroundAnswer { document, unmatched: Vec::new(), held: self.parts.egress.memory().part() })
     }
 }

@@ -2,7 +2,10 @@
 //!
 //! # Layout
 //! - `account`: the account that the call runs on, and its credential
-//! - `answer`: from an outcome to the caller's answer; `disposition`: the name of a file
+//! - `answer`: the caller's answer, and JSON as the answer
+//! - `file_answer`: a file as the answer; `disposition`: its name; `accept`: the media types of
+//!   files that the caller takes
+//! - `upstream_answer`: the response of an upstream as the answer
 //! - `error`: why a call has no answer; `refusal`: the refusal or failure of an upstream
 //! - `forwarded_headers`: headers of an upstream that the caller gets; `rate`: headers about rate
 //!   limits
@@ -16,6 +19,7 @@
 //! - `stages`: the stages of a call, for metrics and traces
 //! - `background`: a call that runs in the background, to its result
 
+mod accept;
 mod account;
 mod answer;
 pub mod background;
@@ -24,6 +28,7 @@ pub mod budgets;
 pub mod connect;
 mod disposition;
 mod error;
+mod file_answer;
 mod forwarded_headers;
 mod invocation;
 pub mod proxy;
@@ -33,12 +38,14 @@ mod row;
 mod run;
 mod stages;
 mod unmatched;
+mod upstream_answer;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
+pub use self::accept::Accept;
 pub use self::answer::CallAnswer;
 pub use self::error::{Error, Explanation, UpstreamError};
 pub use self::unmatched::{UnmatchedField, unmatched_fields};
@@ -107,33 +114,6 @@ impl RunAs<'_> {
         match self {
             Self::Caller { tenant, .. } | Self::NewAccount { tenant, .. } => tenant,
             Self::Author { .. } => AUTHOR,
-        }
-    }
-}
-
-/// The media types of files that a caller takes as bytes. It gets other files in their JSON form.
-#[derive(Clone, Copy, Debug)]
-pub enum Accept<'a> {
-    /// Those that the header `Accept` names, if there is one.
-    Named(Option<&'a str>),
-    /// Every media type.
-    AnyFile,
-}
-
-impl Accept<'_> {
-    /// Returns `true` if the caller takes a file of this media type as bytes.
-    fn is_raw(self, media_type: &str) -> bool {
-        match self {
-            Self::Named(accept) => accept.is_some_and(|accept| answer::names(accept, media_type)),
-            Self::AnyFile => true,
-        }
-    }
-
-    /// Returns `true` if the caller takes a file of some media type as bytes.
-    fn may_be_a_file(self) -> bool {
-        match self {
-            Self::Named(accept) => accept.is_some_and(answer::names_a_file),
-            Self::AnyFile => true,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A request that a caller composed, to an upstream of a connector. It goes around the operations:
 //! the sandbox is not entered, and the response is not read. Account, permit, rate limits,
-//! credential and egress are the same as those of operations.
+//! credential and egress are the same as for operations.
 
 use std::sync::Arc;
 
@@ -188,7 +188,7 @@ pub fn keep_private(headers: &mut HeaderMap) {
     headers.append(VARY, VARIES);
 }
 
-/// The headers of the answer: those of the response that a caller may see.
+/// The headers of the answer: the headers of the response that a caller may see.
 fn forwarded(headers: &HeaderMap, status: StatusCode) -> HeaderMap {
     let mut kept = HeaderMap::new();
     for (name, value) in headers {

@@ -7,7 +7,9 @@ use hyper::header::HeaderMap;
 use super::account::{Account, ChosenAccount};
 use super::answer::{self, Form};
 use super::stages::Stages;
-use super::{Call, CallAnswer, Error, Services, blame, call_record, forwarded_headers, rate, row};
+use super::{
+    Call, CallAnswer, Error, Services, blame, call_record, file_answer, forwarded_headers, rate, row, upstream_answer,
+};
 use egress::Remaining;
 use registry::Permit;
 use sandbox::Outcome;
@@ -111,7 +113,7 @@ impl<'r, 'a> Run<'r, 'a> {
                 forwarded_headers::each(&response.headers, |name, value| {
                     upstream_headers.append(name, value);
                 });
-                let answer = answer::of_response(response, &form, permit).await;
+                let answer = upstream_answer::of_response(response, &form, permit).await;
                 let mut answer = answer.map_err(|error| match carried_credential {
                     true => self.account.explain_refusal(services, error),
                     false => self.account.explain(services, error),
@@ -120,7 +122,7 @@ impl<'r, 'a> Run<'r, 'a> {
                 Ok(answer)
             }
             Ok(Outcome::Reply(json)) => answer::of_reply(json, &form, permit).await,
-            Ok(Outcome::File(file)) => Box::pin(answer::of_reply_file(file, &form, permit)).await,
+            Ok(Outcome::File(file)) => Box::pin(file_answer::of_reply_file(file, &form, permit)).await,
             Err(fault) => Err(self.account.explain_refusal(services, fault.into())),
         }
     }

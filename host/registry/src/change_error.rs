@@ -1,4 +1,4 @@
-//! Why a change of a connector was not made.
+//! Why a change of a connector was not made, or not to its end.
 
 use std::io;
 
@@ -7,9 +7,12 @@ use thiserror::Error;
 use super::Refusal;
 use store::StoreError;
 
-/// Why a change was not made.
+/// Why a change was not made, or not to its end.
 #[derive(Debug, Error)]
 pub enum ChangeError {
+    /// The change was stored, and what follows it failed. A part of the change may be missing.
+    #[error("{0}")]
+    AfterChange(Box<ChangeError>),
     /// The module is refused, with the reason.
     #[error("{0}")]
     Refused(String),
@@ -94,6 +97,14 @@ pub enum ChangeError {
     /// The grants cannot be read or stored.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl ChangeError {
+    /// The same error, of a step after the change was stored.
+    #[must_use]
+    pub fn after_change(self) -> Self {
+        Self::AfterChange(Box::new(self))
+    }
 }
 
 impl From<Refusal> for ChangeError {

@@ -234,7 +234,7 @@ impl Connector {
         self.signed.as_ref()
     }
 
-    /// `true` if the module has schemas of answers, in addition to those of the manifest.
+    /// `true` if the module has schemas of answers, in addition to the schemas of the manifest.
     pub(super) fn has_answer_schemas(&self) -> bool {
         self.has_answer_schemas
     }

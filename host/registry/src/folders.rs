@@ -136,8 +136,8 @@ impl Folders {
     /// module.
     ///
     /// # Errors
-    /// If a file cannot be written. Marks, signature and module are then those of the previous
-    /// module.
+    /// If a file cannot be written. Marks, signature and module are then still the
+    /// previous ones.
     pub(super) fn keep(&self, record: &Record<'_>) -> io::Result<PathBuf> {
         let path = self.foreign(record.identifier);
         let [replacement, accepted] = [&self.replacements, &self.accepted].map(|marks| marks.join(record.identifier));

@@ -17,7 +17,7 @@ impl Registry {
     ///
     /// # Errors
     /// If the connector is not installed, if it is shipped, or if it does not name a host. Nothing
-    /// has changed then.
+    /// has changed then, except with `AfterChange`.
     pub async fn grant(&self, identifier: &str, hosts: &[String], by: &Actor) -> Result<Connector, ChangeError> {
         grants::check_form(hosts)?;
         let path = foreign_module(self, identifier).await?;
@@ -27,14 +27,14 @@ impl Registry {
         grants::check_named(&granted, hosts)?;
         self.history.add(history::entry(&granted, Action::Granted, by, hosts.join(", "))).await?;
         self.grants.change(identifier, GrantChange::Add(hosts)).await?;
-        renew::all(self).await?;
+        self.renew_after_change().await?;
         Ok(granted)
     }
 
     /// Revokes grants of a connector. A running gateway notices it within two seconds.
     ///
     /// # Errors
-    /// If one of the hosts is not granted. Nothing has changed then.
+    /// If one of the hosts is not granted. Nothing has changed then, except with `AfterChange`.
     pub async fn revoke(&self, identifier: &str, hosts: &[String], by: &Actor) -> Result<(), ChangeError> {
         let granted = self.grants.granted(identifier).await?;
         if let Some(host) = hosts.iter().find(|host| !granted.contains(host)) {
@@ -44,8 +44,12 @@ impl Registry {
         let entry = self.history.revocation(identifier, live.as_deref(), by, hosts.join(", ")).await?;
         self.history.add(entry).await?;
         self.grants.change(identifier, GrantChange::Remove(hosts)).await?;
-        renew::all(self).await?;
-        Ok(())
+        self.renew_after_change().await
+    }
+
+    /// Makes the live connectors of this process again whose grants have just changed.
+    async fn renew_after_change(&self) -> Result<(), ChangeError> {
+        renew::all(self).await.map(drop).map_err(|error| ChangeError::Store(error).after_change())
     }
 
     /// The hosts of a live connector, or of all live connectors that need grants.

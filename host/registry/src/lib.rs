@@ -280,8 +280,8 @@ impl Registry {
         })
     }
 
-    /// Returns the registry with connectors that share their rate limits and pacing with those of other
-    /// gateways. `exchange` asks for an exchange with them.
+    /// Returns the registry with connectors that share their rate limits and pacing with the connectors
+    /// of other gateways. `exchange` asks for an exchange with them.
     pub fn sharing_budgets(self, exchange: Arc<Notify>) -> Self {
         Self { exchange: Some(exchange), ..self }
     }

@@ -92,7 +92,7 @@ pub(super) fn at<'a>(operations: &'a [Operation], path: &str) -> Option<&'a Oper
     operations.get(found)
 }
 
-/// The operations that only the gateway calls, and those of callers, by their paths.
+/// The operations that only the gateway calls, and the operations of callers, by their paths.
 pub(super) fn operations_of(
     manifest: &mut Manifest,
     additions: &Additions,

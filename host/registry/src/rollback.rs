@@ -102,8 +102,7 @@ impl Registry {
         }
     }
 
-    /// The origin and the digest of the live version, else those of the refused file in
-    /// `modules_dir`.
+    /// The origin and the digest of the live version, else of the refused file in `modules_dir`.
     async fn present_version(
         &self,
         expected: &Expected,

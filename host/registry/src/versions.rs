@@ -91,8 +91,8 @@ impl Versions {
         MAX_VERSIONS
     }
 
-    /// Returns `true` if a foreign version of the service is stored. Its time becomes that of the
-    /// service.
+    /// Returns `true` if a foreign version of the service is stored. The stored file
+    /// gets the time of `version`.
     pub(super) fn has(&self, connector: &str, version: &StoredModule) -> io::Result<bool> {
         match files::open_regular(&self.file(connector, Origin::Foreign, &version.digest)) {
             Ok(file) => file.set_modified(version.live_at).map(|()| true),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, interval_at, timeout};
 
 use super::attempt::TIMEOUT;
 use super::{WebhookError, Webhooks};
@@ -14,6 +14,9 @@ use store::ClaimLimits;
 
 /// Time between two searches for deliveries that are due, if nothing wakes the sender.
 const TICK: Duration = Duration::from_secs(1);
+
+/// Time between two searches for leases that the database made before its clock was set back.
+const CLOCK_TICK: Duration = Duration::from_secs(60);
 
 /// Concurrent attempts of this gateway.
 const ATTEMPTS: usize = 64;
@@ -53,14 +56,17 @@ impl Webhooks {
         let occupied = Occupied { slots: Arc::new(Semaphore::new(ATTEMPTS)), bytes: Arc::default() };
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut clock_ticks = interval_at(Instant::now() + CLOCK_TICK, CLOCK_TICK);
+        clock_ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut is_failing = false;
         loop {
-            tokio::select! {
+            let result = tokio::select! {
                 biased;
-                _ = ticks.tick() => {}
-                () = self.due.notified() => {}
-            }
-            match self.send_due(&occupied).await {
+                _ = clock_ticks.tick() => self.shorten_leases().await,
+                _ = ticks.tick() => self.send_due(&occupied).await,
+                () = self.due.notified() => self.send_due(&occupied).await,
+            };
+            match result {
                 Ok(()) => is_failing = false,
                 Err(error) if !is_failing => {
                     is_failing = true;
@@ -92,6 +98,16 @@ impl Webhooks {
                 this.wake();
             };
             self.tasks.spawn(clock::inherit(attempt));
+        }
+        Ok(())
+    }
+
+    /// Makes deliveries due that would otherwise wait for the clock of the database, because it was set
+    /// back.
+    async fn shorten_leases(&self) -> Result<(), WebhookError> {
+        let deliveries = self.store.webhooks().shorten_leases(LEASE).await?;
+        if deliveries > 0 {
+            tracing::warn!(deliveries, "the clock of the database was set back; these webhooks do not wait for it");
         }
         Ok(())
     }

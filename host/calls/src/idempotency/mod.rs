@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use thiserror::Error;
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::task::TaskTracker;
@@ -19,7 +20,7 @@ use tracing::Instrument;
 use store::vault::{Vault, VaultError};
 use store::{IdempotentCall, KeyState, Store, StoreError, TakenKey, inherit_acting};
 
-/// Time for which a key and its answer are kept.
+/// Time for which a key and its answer are kept, without the mark of the attempt that took the key.
 const KEEP: Duration = Duration::from_secs(24 * 3600);
 
 /// Life of a lease.
@@ -33,6 +34,19 @@ const RENEWAL: Duration = Duration::from_secs(2);
 /// Time between two attempts to store the end of a call while the database is away. It is so short
 /// that the end is stored before another gateway may take the call for lost (`database::health`).
 const RETRY_DELAY: Duration = Duration::from_secs(1);
+
+/// A key whose beginning has failed is looked for so often, because the database may still commit
+/// the transaction for a moment.
+const LOOKS: u32 = 3;
+
+/// Longest time for which a database that does not answer is asked for such a key.
+const LOOKING: Duration = Duration::from_secs(600);
+
+/// Longest time between two such questions.
+const LONGEST_DELAY: Duration = Duration::from_secs(30);
+
+/// Such keys that are looked for at a time. Further ones end by themselves, as lost calls do.
+const MAX_LOOKING: usize = 256;
 
 /// Longest wait at shutdown for the ends of calls to be stored. A busy database answers within
 /// seconds.
@@ -85,13 +99,15 @@ pub struct Idempotency {
     running: TaskTracker,
     /// Ends of calls that are being stored.
     storing: TaskTracker,
+    /// Places for keys whose beginning has failed.
+    looking: Arc<Semaphore>,
 }
 
 impl Idempotency {
     /// Answers are kept in `store`, and sealed by `vault`.
     pub fn new(store: Store, vault: Vault) -> Self {
         let [answering, running, storing] = [(); 3].map(|()| TaskTracker::new());
-        Self { store, vault, answering, running, storing }
+        Self { store, vault, answering, running, storing, looking: Arc::new(Semaphore::new(MAX_LOOKING)) }
     }
 
     /// Runs work to its end, even if the handle is dropped. [`Idempotency::shut_down`] waits for it
@@ -106,7 +122,20 @@ impl Idempotency {
     /// # Errors
     /// If the store fails, or a kept answer cannot be unsealed. The call must then not run.
     pub async fn begin(&self, call: &IdempotentCall) -> Result<KeyStatus, IdempotencyError> {
-        Ok(match self.store.idempotency().begin(call, LEASE, KEEP).await? {
+        let keep = KEEP + IdempotentCall::new_mark()?;
+        let begun = self.store.idempotency().begin(call, LEASE, keep).await;
+        // The database may have given the key to this call, which does not run.
+        if begun.as_ref().is_err_and(StoreError::may_have_written)
+            && let Ok(turn) = Arc::clone(&self.looking).try_acquire_owned()
+        {
+            let (store, call) = (self.store.clone(), call.clone());
+            let release = async move {
+                release_later(store, call, keep).await;
+                drop(turn);
+            };
+            tokio::spawn(clock::inherit(release).in_current_span());
+        }
+        Ok(match begun? {
             KeyState::New(taken) => KeyStatus::New(taken),
             KeyState::OfOtherRequest => KeyStatus::OfOtherRequest,
             KeyState::Running => KeyStatus::Running,
@@ -205,6 +234,23 @@ impl Idempotency {
             tracing::warn!(
                 "the ends of some calls with an idempotency key could not be stored before the gateway ended"
             );
+        }
+    }
+}
+
+/// Releases the key of a call whose beginning has failed, if the key was taken nevertheless.
+/// Otherwise it would be unknown what the call has done.
+async fn release_later(store: Store, call: IdempotentCall, keep: Duration) {
+    let (end, mut looks, mut delay) = (Instant::now() + LOOKING, 0, RETRY_DELAY);
+    while looks < LOOKS && Instant::now() < end {
+        sleep(delay).await;
+        match store.idempotency().release_unanswered(&call, LEASE, keep).await {
+            Ok(true) => return,
+            Ok(false) => (looks, delay) = (looks + 1, RETRY_DELAY),
+            Err(error) => {
+                tracing::debug!(%error, "an idempotency key is not released yet");
+                delay = (2 * delay).min(LONGEST_DELAY);
+            }
         }
     }
 }

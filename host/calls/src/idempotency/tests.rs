@@ -1,11 +1,38 @@
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::Poll;
 
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
 use super::*;
+use store::simulated::{Faults, SimulatedDatabase, Step};
+
+/// The next writes do not reach the database, or their answers are lost, or neither.
+#[derive(Default)]
+struct Losing(AtomicU32);
+
+const NOTHING: u32 = 0;
+const WRITES: u32 = 1;
+const ANSWERS: u32 = 2;
+
+impl Losing {
+    fn step(&self, writes: bool, what: u32) -> Step {
+        let is_lost = writes && self.0.load(Ordering::SeqCst) == what;
+        Box::pin(std::future::ready(if is_lost { Err(StoreError::Closed) } else { Ok(()) }))
+    }
+}
+
+impl Faults for Losing {
+    fn before(&self, writes: bool) -> Step {
+        self.step(writes, WRITES)
+    }
+
+    fn after(&self, writes: bool) -> Step {
+        self.step(writes, ANSWERS)
+    }
+}
 
 async fn opened(folder: &TempDir) -> Arc<Idempotency> {
     let store = Store::open(folder.path()).await.unwrap();
@@ -61,4 +88,27 @@ async fn a_call_whose_caller_leaves_while_its_key_is_taken_still_runs() {
     drop(answering);
     calls.shut_down(Instant::now() + LEASE).await;
     assert!(matches!(calls.begin(&call()).await.unwrap(), KeyStatus::EndedWithoutAnswer));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_whose_beginning_has_failed_is_released_if_it_was_taken() {
+    let (folder, losing) = (TempDir::new().unwrap(), Arc::<Losing>::default());
+    let faults: Arc<dyn Faults> = Arc::<Losing>::clone(&losing);
+    let store = SimulatedDatabase::open(|| 1_800_000_000_000).unwrap().store(faults);
+    let vault = Vault::open(&folder.path().join("master.key"), &store).await.unwrap();
+    let calls = Arc::new(Idempotency::new(store, vault));
+    let fail = async |what: u32| {
+        losing.0.store(what, Ordering::SeqCst);
+        assert!(calls.begin(&call()).await.is_err());
+        losing.0.store(NOTHING, Ordering::SeqCst);
+    };
+
+    fail(ANSWERS).await;
+    assert!(matches!(calls.begin(&call()).await.unwrap(), KeyStatus::Running), "the key was taken");
+    sleep(2 * RETRY_DELAY).await;
+    fail(WRITES).await;
+    assert!(matches!(calls.begin(&call()).await.unwrap(), KeyStatus::New(_)));
+    // The key belongs to another attempt, which has not renewed its lease yet.
+    sleep(2 * LOOKS * RETRY_DELAY).await;
+    assert!(matches!(calls.begin(&call()).await.unwrap(), KeyStatus::Running));
 }

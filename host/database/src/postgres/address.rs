@@ -23,8 +23,8 @@ pub(super) struct Address {
     pub(super) config: tokio_postgres::Config,
     /// The checks of the server's certificate, which the driver does not know about.
     pub(super) verify: Verify,
-    /// The file with the certificates of trusted authorities. `None` for those of the operating
-    /// system.
+    /// The file with the certificates of trusted authorities. `None` for the authorities that
+    /// the operating system trusts.
     pub(super) authorities: Option<PathBuf>,
     /// Hosts, ports and database, for messages. Never contains the user or the password.
     pub(super) shown: String,

@@ -72,7 +72,10 @@ async fn a_database_of_the_next_release_is_used_and_left_as_it_is() {
 #[tokio::test]
 async fn a_failed_connection_is_reported_in_one_line_without_the_password() {
     let site = Site::postgres().await;
-    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    // The port is taken, and no one listens.
+    let refusing = tokio::net::TcpSocket::new_v4().unwrap();
+    refusing.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let unused = refusing.local_addr().unwrap().port();
     let message = refusal(&format!("postgres://ann:s3cret@127.0.0.1:{unused}/gateway")).await;
     assert!(
         message.starts_with(&format!("cannot reach the PostgreSQL server 127.0.0.1:{unused}/gateway: ")),

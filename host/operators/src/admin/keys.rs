@@ -111,7 +111,8 @@ async fn create_now(gateway: &Gateway, body: Bytes) -> Result<Response<Body>, Pr
     let id = stored.id.clone();
     gateway.store.keys().create(stored).await.map_err(unavailable)?;
     gateway.authenticator.note_change().await;
-    let record = KeyRecord::from(find_key(gateway, &id.0).await?);
+    // The key is made. Sent again, the call would make another one.
+    let record = KeyRecord::from(find_key(gateway, &id.0).await.map_err(Problem::of_unknown_outcome)?);
     let mut response = private_answer(&json!(CreatedKeyRecord { record, key: key.shown() }));
     *response.status_mut() = StatusCode::CREATED;
     Ok(response)

@@ -17,8 +17,8 @@
 //! - [`usage`]: what tenants have called on each day
 //! - [`webhooks`]: webhooks of all tenants
 //!
-//! The routes that remove and roll back connectors, and those of grants and of the history, are
-//! here.
+//! The routes that remove and roll back connectors, and the routes of grants and of the history,
+//! are here.
 
 mod audit;
 mod calls;
@@ -102,7 +102,9 @@ pub async fn remove_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -> R
     let (registry, identifier, by) = change_context(&call, &caller).await?;
     let removing = async move { registry.remove(&identifier, replaces, &by).await };
     let Removed { generation, live } = make_change(call.gateway, removing).await?;
-    let gateways = fleet::wait_for_gateways(call.gateway, connector, generation, wait).await?;
+    let gateways = fleet::wait_for_gateways(call.gateway, connector, generation, wait).await;
+    // The connector is removed.
+    let gateways = gateways.map_err(Problem::of_unknown_outcome)?;
     let digest = live.map(|live| live.digest().to_owned());
     Ok(json_answer(&json!(RemovedRecord { connector, removed: true, generation, digest, gateways })))
 }
@@ -122,7 +124,9 @@ pub async fn roll_back_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -
     let (registry, identifier, by) = change_context(&call, &caller).await?;
     let rolling_back = async move { registry.rollback(&identifier, to.as_deref(), replaces, &by).await };
     let Swapped { live, generation } = make_change(call.gateway, rolling_back).await?;
-    Ok(json_answer(&json!(fleet::changed_record(call.gateway, &live, generation, wait).await?)))
+    let record = fleet::changed_record(call.gateway, &live, generation, wait).await;
+    // The other version is live. Sent again, the call would roll back once more.
+    Ok(json_answer(&json!(record.map_err(Problem::of_unknown_outcome)?)))
 }
 
 /// GET /admin/connectors/{connector}/versions: the stored versions, the newest first.
@@ -195,9 +199,10 @@ pub async fn revoke_hosts(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resul
     }
 }
 
-/// All hosts of a connector, as a change of its grants answers with them.
+/// All hosts of a connector, as a change of its grants answers with them. The change was made, also
+/// if they cannot be read.
 fn grants_answer(grants: Result<Vec<HostGrant>, ChangeError>) -> Result<Response<Body>, Problem> {
-    let grants = grants.map_err(change_problem)?.iter().map(GrantRecord::from).collect();
+    let grants = grants.map_err(|error| change_problem(error.after_change()))?.iter().map(GrantRecord::from).collect();
     Ok(json_answer(&json!(GrantsRecord { grants, next_cursor: None })))
 }
 
@@ -264,10 +269,15 @@ async fn actor_of(gateway: &Gateway, caller: &AuthorizedCaller) -> Result<Actor,
     Ok(Actor::ApiKey { id: id.to_string(), name })
 }
 
-/// The problem of a change that was not made. Its detail is the error's own text.
+/// The problem of a change that was not made, or not to its end. Its detail is the error's own
+/// text.
 fn change_problem(error: ChangeError) -> Problem {
     let detail = sentence(&error.to_string());
     match error {
+        ChangeError::AfterChange(error) => {
+            let problem = change_problem(*error).of_unknown_outcome();
+            problem.and("The change was made before this failed, or a part of it; GET /connectors says what is live.")
+        }
         ChangeError::Refused(_) => problem::MODULE_REFUSED.with_detail(detail),
         ChangeError::NotNow(_) => problem::BUSY.with_detail(detail).retry_after(1),
         ChangeError::AsksForMore { more, .. } => problem::MODULE_REFUSED
@@ -301,5 +311,15 @@ mod tests {
         let problem = interrupted();
         assert!(!problem.did_nothing());
         assert_eq!(problem.document("1")["outcome"], "unknown");
+    }
+
+    #[test]
+    fn a_change_whose_end_failed_is_not_told_as_one_that_was_not_made() {
+        let failed = || ChangeError::Store(store::StoreError::Closed);
+        assert!(change_problem(failed()).did_nothing());
+        for problem in [change_problem(failed().after_change()), grants_answer(Err(failed())).err().unwrap()] {
+            assert!(!problem.did_nothing());
+            assert_eq!(problem.document("1")["outcome"], "unknown");
+        }
     }
 }

@@ -68,7 +68,9 @@ pub async fn resend_webhook(call: HttpCall<'_>) -> Result<Response<Body>, Proble
     match resent {
         Resent::Due(delivery) => {
             webhooks.wake();
-            let record = webhooks.any_record(*delivery).await.map_err(|error| webhook_problem(&error))?;
+            // The webhook is sent. The call need not be sent again.
+            let record = webhooks.any_record(*delivery).await;
+            let record = record.map_err(|error| webhook_problem(&error).of_unknown_outcome())?;
             let mut answer = private_answer(&json!(record));
             *answer.status_mut() = StatusCode::ACCEPTED;
             Ok(answer)

@@ -135,8 +135,8 @@ impl Ledger {
         Ok(pause)
     }
 
-    /// Gives away all units but those of the last calls, which are free when these are older than a
-    /// period.
+    /// Gives away all units that the last calls have not taken. The units of these calls are free
+    /// when the calls are older than a period.
     ///
     /// # Errors
     /// Fails if the database does not answer.

@@ -36,7 +36,7 @@ impl Registry {
             Err(error) if is_noticed || self.service.is_shared() && generation.is_some() => {
                 warn_of_unwritten("folders", record.identifier, &error);
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.after_change()),
         }
         Ok(Committed::Done(generation))
     }

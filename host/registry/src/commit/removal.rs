@@ -39,7 +39,8 @@ impl Registry {
                 return Err(ChangeError::ChangedMeanwhile { connector: identifier.to_owned(), generation });
             }
         };
-        self.remove_foreign(&mut files, identifier)?;
+        // The store has removed it already.
+        self.remove_foreign(&mut files, identifier).map_err(ChangeError::after_change)?;
         if live.is_some_and(|live| !live.is_shipped()) {
             self.retire(identifier);
         }

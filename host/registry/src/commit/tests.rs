@@ -1,5 +1,5 @@
-//! Tests of the order of a commit. Each step in turn fails, and the state after it is that of the
-//! last step that was made.
+//! Tests of the order of a commit. Each step in turn fails, and the state after it is the
+//! state after the last step that was made.
 
 use std::fs;
 
@@ -150,9 +150,24 @@ async fn if_a_file_cannot_be_written_the_next_start_loads_the_previous_module() 
     let signature = trust_file(&site.registry.folders.foreign("one"));
     fs::remove_file(&signature).unwrap();
     fs::create_dir(&signature).unwrap();
-    site.swap(false).await.unwrap_err();
+    let error = site.swap(false).await.unwrap_err();
+    assert!(matches!(error, ChangeError::AfterChange(_)), "the history has it: {error}");
     assert_eq!((site.entries().await, site.kept()), (1, "old".into()));
     assert_eq!(site.grants().await, "new.example old.example", "the grants come before the files");
+}
+
+#[tokio::test]
+async fn a_removal_whose_files_stay_is_told_as_one_that_was_begun() {
+    let site = site().await;
+    let signature = trust_file(&site.registry.folders.foreign("one"));
+    fs::remove_file(&signature).unwrap();
+    fs::create_dir(&signature).unwrap();
+    let removed = site.registry.remove("one", None, &Actor::ModulesDir).await;
+    let error = removed.err().unwrap();
+    assert!(matches!(error, ChangeError::AfterChange(_)), "{error}");
+    assert_eq!((site.entries().await, site.grants().await), (1, String::new()));
+    fs::remove_dir(&signature).unwrap();
+    assert!(site.registry.remove("one", None, &Actor::ModulesDir).await.is_err(), "the module is gone already");
 }
 
 #[tokio::test]
