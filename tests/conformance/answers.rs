@@ -14,8 +14,8 @@ use crate::table;
 
 const HEAD: [&str; 4] = ["connector", "operations", "answers checked", "differences"];
 
-/// Functions whose answer is that of a call. The answers of the others are their own, and their
-/// tests cover them.
+/// Functions that answer as a call of their service does. Other functions compose their answers,
+/// and their tests cover them.
 const FORWARDING: [&str; 17] = [
     "dex_market_data/get_pairs_by_token",
     "microblog/get-users",

@@ -1,4 +1,4 @@
-//! The values that the catalogue says: those of the caller's fields, constants and defaults, looked
+//! The values that the catalogue says: the caller's fields, the constants and the defaults, looked
 //! for in the upstream's request at their places.
 //!
 //! A specification tells whether a value is valid. It cannot tell whether it is the caller's.

@@ -167,8 +167,8 @@ fn connect(gateway: &Gateway, client: &Client, connector: &Connector, provider: 
     assert_eq!(browser::open(&callback).status, 302, "{}", connector.id);
 }
 
-/// An answer to every request: that of an empty list whose next page is known, and that of a
-/// subscription.
+/// An answer to every request. It is an empty list whose next page is known, and also the answer to
+/// a request for a subscription.
 fn answer(seen: &Seen) -> Reply {
     if url(seen).starts_with("api.github.com/repos") && seen.method == "GET" {
         return Reply::json(json!([]));

@@ -44,11 +44,11 @@ impl Expired {
 
 #[test]
 fn a_slow_refresh_and_a_slow_upstream_share_one_deadline() {
-    // The later call is to another service and has 5 s.
+    // The later call is to another service and has 6 s.
     let (service, never) = (Upstream::start(), Gate::default());
     service.reply("/wait", Reply::json(json!({})).behind(&never));
     let limits = format!(
-        "limits.timeout_s = 8\n[connectors.liar]\nlimits.timeout_s = 5\nallow_private_network = true\nupstreams.api = \"{}\"",
+        "limits.timeout_s = 8\n[connectors.liar]\nlimits.timeout_s = 6\nallow_private_network = true\nupstreams.api = \"{}\"",
         service.url()
     );
     let expired = Expired::new(&json!({}), &limits, |_| {});
@@ -57,7 +57,7 @@ fn a_slow_refresh_and_a_slow_upstream_share_one_deadline() {
 
     let call = expired.client.begin("/connectors/account/forward", json!({"path": "/me"}));
     expired.provider.wait_for(Endpoint::Refresh, 1);
-    thread::sleep(Duration::from_secs(5));
+    thread::sleep(Duration::from_secs(6));
     expired.refresh.open();
     let later = expired.client.begin("/connectors/liar/wait", json!({}));
 
@@ -70,7 +70,7 @@ fn a_slow_refresh_and_a_slow_upstream_share_one_deadline() {
 
 #[test]
 fn a_call_ends_at_its_deadline_during_a_refresh() {
-    let expired = Expired::new(&json!({}), "limits.timeout_s = 1", |_| {});
+    let expired = Expired::new(&json!({}), "limits.timeout_s = 4", |_| {});
     let calls_before = expired.provider.api_calls().len();
     let answer = expired.client.call("account/forward", json!({"path": "/me"}));
     let problem = answer.problem(504, "upstream-timed-out");
@@ -107,7 +107,7 @@ fn a_body_that_does_not_arrive_ends_the_call_at_its_deadline() {
         .module("liar", module::liar("version=1.0.0"))
         .guest("hostile")
         .upstream("liar", "api", &service.url())
-        .config("limits.timeout_s = 10\n[connectors.hostile]\nlimits.timeout_s = 1")
+        .config("limits.timeout_s = 120\n[connectors.hostile]\nlimits.timeout_s = 1")
         .start();
     let other = gateway.client().begin("/connectors/liar/wait", json!({}));
     let head = format!(

@@ -237,7 +237,7 @@ fn a_connection_that_failed_because_of_the_oauth_client_is_noted_until_another_s
     assert!(notes[0].contains("`account`") && notes[0].contains("invalid_client"), "{notes:?}");
     provider.repair();
     connect(&client, "account", "ada");
-    assert_eq!(noted(), [""; 0]);
+    wait_for("the end of the note", || noted().is_empty().then_some(()));
 }
 
 #[test]
@@ -294,15 +294,16 @@ fn a_certificate_that_expires_soon_or_cannot_be_used_is_a_problem() {
 #[test]
 fn a_public_gateway_says_at_its_start_what_is_dangerous_and_doctor_fails() {
     let gateway = Setup::new().variable("GATEWAY__LISTEN", "0.0.0.0:0").start();
-    let warnings: Vec<String> = gateway
-        .log()
-        .iter()
-        .filter(|line| line["level"] == "WARN")
-        .map(|line| line["message"].as_str().unwrap().to_owned())
-        .collect();
-    for words in
-        ["without TLS", "may call everything and do not expire", "all users of this machine can enter `data_dir`"]
-    {
+    let dangers =
+        ["without TLS", "may call everything and do not expire", "all users of this machine can enter `data_dir`"];
+    let warnings = wait_for("the warnings", || {
+        let log = gateway.log();
+        let warnings = log.iter().filter(|line| line["level"] == "WARN");
+        let warnings: Vec<String> = warnings.map(|line| line["message"].as_str().unwrap().to_owned()).collect();
+        let is_there = |words: &&str| warnings.iter().any(|warning| warning.contains(words));
+        dangers.iter().all(is_there).then_some(warnings)
+    });
+    for words in dangers {
         assert_eq!(warnings.iter().filter(|warning| warning.contains(words)).count(), 1, "{words} in {warnings:?}");
     }
     let finished = examine(gateway.home());

@@ -1,7 +1,7 @@
 //! Every kind of problem that a caller can cause, as the caller sees it.
 
 use serde_json::json;
-use support::{Gateway, Reply, Setup, Upstream, dexscreener, module};
+use support::{Gateway, Reply, Setup, Upstream, dexscreener, module, wait_for};
 
 fn market() -> (Gateway, Upstream) {
     let service = dexscreener::start();
@@ -286,7 +286,7 @@ fn over_the_concurrency_limit_is_503_with_a_time_to_try_again() {
     for call in calls {
         call.wait().ok();
     }
-    gateway.call("liar/version", json!({})).ok();
+    wait_for("a free place", || (gateway.call("liar/version", json!({})).status == 200).then_some(()));
 }
 
 #[test]
@@ -307,5 +307,5 @@ fn without_a_free_slot_in_the_sandbox_it_is_503_too() {
     }
     gate.open();
     call.wait().ok();
-    gateway.call("liar/version", json!({})).ok();
+    wait_for("a free slot", || (gateway.call("liar/version", json!({})).status == 200).then_some(()));
 }

@@ -77,7 +77,8 @@ fn grants_are_changed_and_listed_by_commands_while_the_gateway_serves() {
         assert!(table.contains(words), "{words} in\n{table}");
     }
     let event = |line: &Value| line["message"] == "connector regranted";
-    assert_eq!(gateway.log().into_iter().filter(event).count(), 3);
+    let events = || gateway.log().into_iter().filter(event).count();
+    assert_eq!(wait_for("the lines about the changes", || Some(events()).filter(|count| *count >= 3)), 3);
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn a_grant_makes_a_file_live_that_was_refused_without_it() {
     assert!(gateway.wait_for_refusal("account.wasm").contains("`--grant tokens.elsewhere.example`"));
     gateway.home().run_ok(&["connectors", "grant", "account", "tokens.elsewhere.example", "api.example"]);
     wait_until(&gateway, &module, &["api.example"]);
-    assert_eq!(gateway.refusal("account.wasm"), None);
+    wait_for("the end of the refusal", || gateway.refusal("account.wasm").is_none().then_some(()));
     // Without the grant it must not serve any longer.
     gateway.home().run_ok(&["connectors", "revoke", "account", "tokens.elsewhere.example"]);
     gateway.wait_for_refusal("account.wasm");
@@ -318,7 +319,7 @@ fn a_file_that_asks_for_more_is_refused_and_the_version_before_serves_also_after
     let words: Vec<&str> = command.split(' ').skip(1).collect();
     gateway.home().run_ok(&words);
     wait_until(&gateway, &more, &[]);
-    assert_eq!(gateway.refusal("account.wasm"), None);
+    wait_for("the end of the refusal", || gateway.refusal("account.wasm").is_none().then_some(()));
     let gateway = gateway.start_again();
     assert!(serves(&gateway, &more));
 }

@@ -90,8 +90,9 @@ fn a_first_key_that_cannot_be_printed_is_not_logged_and_the_gateway_serves() {
     });
     assert!(warning.contains("\"WARN\"") && warning.contains("connector-gateway keys create"), "{warning}");
     let key = home.run_ok(&["keys", "create", "--name", "another"]);
+    let serving =
+        support::wait_for("the address", || gateway.lines().into_iter().find(|line| line.contains("\"serving\"")));
     let log = gateway.lines().join("\n");
-    let serving = gateway.lines().into_iter().find(|line| line.contains("\"serving\"")).unwrap();
     let listen = serde_json::from_str::<Value>(&serving).unwrap()["listen"].as_str().unwrap().to_owned();
     Client::new(&format!("http://{listen}")).with_key(key.trim()).get("/connectors").ok();
     assert!(!log.contains("cgw_"), "{log}");

@@ -130,7 +130,7 @@ fn an_answer_that_the_memory_for_calls_has_no_room_for_is_refused() {
     let problem = gateway.call("liar/forward", json!({"response_fields": ["more"]})).problem(503, "busy");
     assert_eq!(problem["retryable"], true);
     gateway.call("liar/forward", json!({})).ok();
-    assert_eq!(gateway.metric("gateway_memory_held_bytes"), 0.0);
+    wait_for("the memory to be free", || (gateway.metric("gateway_memory_held_bytes") == 0.0).then_some(()));
 }
 
 /// The file and its form in base64 are in memory at the same time.

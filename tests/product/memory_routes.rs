@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use support::setup::KEY;
 use support::wire::narrow_connection;
-use support::{Gateway, Reply, Setup, Upstream, module, usage, wait_for};
+use support::{Gate, Gateway, Reply, Setup, Store, Upstream, module, usage, wait_for};
 
 /// The budget of memory for calls.
 const MEMORY_MB: u64 = 96;
@@ -209,4 +209,34 @@ fn the_result_of_a_job_is_held_until_its_caller_has_read_it() {
         drop(caller);
     }
     wait_for("the memory to be free", free);
+}
+
+#[test]
+fn the_result_of_a_job_is_held_while_the_job_ends() {
+    let (store, service, gate) = (Store::postgres(), Upstream::start(), Gate::default());
+    let Store::Postgres(database) = &store else { unreachable!() };
+    service.reply("/large", Reply::json(json!({"text": "x".repeat(LARGE)})).behind(&gate));
+    let described = json!({"identifier": "account", "auth": "none"});
+    let gateway = Setup::new()
+        .on(&store)
+        .module("account", module::account(&described))
+        .upstream("account", "api", &service.url())
+        .start();
+    let client = gateway.client();
+    let held = || gateway.metric("gateway_memory_held_bytes");
+    client.call("account/fetch", json!({"path": "/large"})).ok();
+    wait_for("the job to call the service", || (!service.seen().is_empty()).then_some(()));
+    thread::scope(|scope| {
+        // The result cannot be stored for a while.
+        scope.spawn(|| database.sql("BEGIN; LOCK TABLE job_values IN EXCLUSIVE MODE; SELECT pg_sleep(8); COMMIT"));
+        thread::sleep(Duration::from_secs(1));
+        gate.open();
+        // The result itself, sealed, and on its way to the database.
+        wait_for("the end of the job to be held", || (held() >= 2.5 * LARGE as f64).then_some(()));
+    });
+    wait_for("the job to end", || {
+        let jobs = client.get("/jobs?status=succeeded").ok();
+        (jobs["jobs"].as_array().unwrap().len() == 1).then_some(())
+    });
+    wait_for("the memory to be free", || (held() < f64::from(1 << 20)).then_some(()));
 }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use support::hostile::{assert_serves, gateway};
 use support::multipart::Part;
-use support::{Reply, Setup, Upstream};
+use support::{Reply, Setup, Upstream, wait_for};
 
 /// The two ways in which the gateway runs an operation.
 const FORMS: [&str; 2] = ["hostile/form", "hostile/form_at_once"];
@@ -123,5 +123,5 @@ fn forms_count_in_the_memory_of_a_call_and_of_all_calls() {
     let problem = gateway.call("hostile/hoard_forms", hoard).problem(503, "busy");
     assert_eq!(problem["retryable"], true);
     assert_serves(&gateway);
-    assert_eq!(gateway.metric("gateway_memory_held_bytes"), 0.0);
+    wait_for("the memory to be free", || (gateway.metric("gateway_memory_held_bytes") == 0.0).then_some(()));
 }

@@ -46,7 +46,7 @@ fn the_time_of_a_sleep_is_no_cpu_time() {
 
 #[test]
 fn a_guest_that_sleeps_ends_at_the_deadline_of_its_call() {
-    let gateway = gateway(&Upstream::start(), "limits.timeout_s = 1");
+    let gateway = gateway(&Upstream::start(), "limits.timeout_s = 3");
     for operation in SLEEPS {
         let problem = gateway.call(operation, json!({"milliseconds": u64::MAX})).problem(500, "connector-failed");
         assert_eq!((&problem["limit"], &problem["owner"]), (&json!("time"), &json!("operator")), "{problem}");
@@ -61,7 +61,8 @@ fn a_guest_that_sleeps_ends_when_its_caller_leaves() {
     let gateway = gateway(&Upstream::start(), "limits.timeout_s = 600\nlimits.concurrency = 1");
     let client = gateway.client();
     let call = client.begin("/connectors/hostile/sleep", json!({"milliseconds": u64::MAX}));
-    wait_for("the guest to sleep", || (gateway.metric("gateway_in_flight") >= 1.0).then_some(()));
+    let admitted = "gateway_stage_seconds_count{connector=\"hostile\",stage=\"admit\"}";
+    wait_for("the call to have its place", || (gateway.metric(admitted) >= 1.0).then_some(()));
     let other = || client.call("hostile/random", json!({"count": 1})).status;
     assert_eq!(other(), 503);
     call.give_up();

@@ -58,12 +58,12 @@ fn a_caller_can_shorten_the_deadline_of_its_call() {
     };
     // Without the header, each of these calls would wait for ten minutes.
     for (name, value, named, applied) in
-        [("prefer", "wait=1", "Prefer", "wait=1"), ("request-timeout", "1", "Request-Timeout", "")]
+        [("prefer", "wait=2", "Prefer", "wait=2"), ("request-timeout", "2", "Request-Timeout", "")]
     {
         let late = forward((name, value), "/slow");
         assert_eq!(late.header("preference-applied"), applied);
         let problem = late.problem(504, "upstream-timed-out");
-        let expected = format!("The call did not end in the 1 s that its header {named} allows; allow more time.");
+        let expected = format!("The call did not end in the 2 s that its header {named} allows; allow more time.");
         assert_eq!((problem["owner"].as_str(), problem["detail"].as_str()), (Some("caller"), Some(&*expected)));
     }
     assert_eq!(forward(("prefer", "wait=100"), "/").header("preference-applied"), "wait=100");

@@ -52,7 +52,7 @@ fn a_write_is_retryable_only_if_it_surely_was_not_done() {
 fn a_write_that_times_out_is_of_unknown_outcome_and_one_that_found_no_server_is_not() {
     let (upstream, gate) = (Upstream::start(), support::Gate::default());
     upstream.reply("/slow", Reply::json(json!({})).behind(&gate));
-    let gateway = gateway(&upstream, "limits.timeout_s = 1");
+    let gateway = gateway(&upstream, "limits.timeout_s = 3");
     for operation in ["hostile/write", "hostile/write_steps"] {
         let step = json!({"method": "POST", "path": "/slow"});
         let body = if operation.ends_with("steps") { json!({"items": [step]}) } else { step };

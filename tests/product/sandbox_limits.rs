@@ -1,11 +1,9 @@
 //! Modules with an honest manifest that exceed a limit. After each of them the gateway answers the
 //! next honest request.
 
-use std::time::{Duration, Instant};
-
 use serde_json::json;
 use support::hostile::{assert_serves, gateway};
-use support::{Answer, Reply, Setup, Upstream, module};
+use support::{Answer, Reply, Setup, Upstream, module, usage, wait_for};
 
 /// Checks that the answer blames the connector and names this limit.
 #[track_caller]
@@ -37,7 +35,7 @@ fn endless_loops_on_every_core_do_not_delay_others() {
     let client = gateway.client();
     let operations = ["/connectors/hostile/endless_loop", "/connectors/hostile/endless_loop_at_once"];
     let loops: Vec<_> = (0..8).map(|number| client.begin(operations[number % 2], json!({}))).collect();
-    support::wait_for("the loops to be in progress", || (gateway.metric("gateway_in_flight") >= 8.0).then_some(()));
+    wait_for("the loops to be in progress", || (gateway.metric("gateway_in_flight") >= 8.0).then_some(()));
     assert_serves(&gateway);
     assert!(loops.iter().any(|call| !call.is_done()), "the call is served while the loops run");
     for call in loops {
@@ -137,7 +135,7 @@ fn a_line_break_in_a_log_message_does_not_start_a_new_log_line() {
     let gateway = Setup::new().guest("hostile").variable("GATEWAY__LOG_FORMAT", "text").start();
     let text = "the guest says\n2099-01-01T00:00:00Z ERROR forged\r\nand more\u{1b}[2J";
     let id = gateway.call("hostile/huge_log", json!({"lines": 1, "text": text})).header("x-request-id").to_owned();
-    let lines = support::wait_for("the line", || {
+    let lines = wait_for("the line", || {
         let lines = gateway.lines();
         lines.iter().any(|line| line.contains("the guest says")).then_some(lines)
     });
@@ -231,7 +229,7 @@ fn values_that_the_gateway_holds_for_a_connector_are_taken_out_of_the_memory_for
         assert_eq!(problem["retryable"], true);
         assert_serves(&gateway);
     }
-    assert_eq!(gateway.metric("gateway_memory_held_bytes"), 0.0);
+    wait_for("the memory to be free", || (gateway.metric("gateway_memory_held_bytes") == 0.0).then_some(()));
 }
 
 #[test]
@@ -241,7 +239,7 @@ fn the_memory_of_large_guests_is_taken_out_of_the_memory_for_calls() {
     let problem = gateway.call("hostile/grow_memory", json!({})).problem(503, "busy");
     assert_eq!(problem["retryable"], true);
     assert_serves(&gateway);
-    assert_eq!(gateway.metric("gateway_memory_held_bytes"), 0.0);
+    wait_for("the memory to be free", || (gateway.metric("gateway_memory_held_bytes") == 0.0).then_some(()));
 }
 
 #[test]
@@ -250,9 +248,10 @@ fn cpu_time_of_the_gateway_for_a_module_counts_as_the_modules_own() {
     for (operation, input) in
         [("hostile/parse_without_end", json!({"bytes": 6 << 20})), ("hostile/deep_pointer", json!({"depth": 200_000}))]
     {
-        let started = Instant::now();
+        let before = usage::cpu_ms(gateway.process_id());
         assert_broke(&gateway.call(operation, input), "cpu");
-        assert!(started.elapsed() < Duration::from_secs(3), "{operation} took {:?}", started.elapsed());
+        let used = usage::cpu_ms(gateway.process_id()) - before;
+        assert!(used < 3000, "{operation} took {used} ms");
         assert_serves(&gateway);
     }
 }
@@ -285,7 +284,7 @@ fn at_most_32_requests_are_sent_in_parallel() {
 fn a_slow_service_ends_an_invocation_at_its_timeout() {
     let (upstream, gate) = (Upstream::start(), support::Gate::default());
     upstream.reply("/slow", Reply::json(json!({})).behind(&gate));
-    let gateway = gateway(&upstream, "limits.timeout_s = 1");
+    let gateway = gateway(&upstream, "limits.timeout_s = 3");
     for operation in ["hostile/call", "hostile/forward"] {
         let answer = gateway.call(operation, json!({"path": "/slow", "as_fault": true}));
         let problem = answer.problem(504, "upstream-timed-out");
@@ -296,7 +295,7 @@ fn a_slow_service_ends_an_invocation_at_its_timeout() {
 
 #[test]
 fn a_guest_that_computes_until_its_deadline_is_not_a_fault_of_the_service() {
-    let gateway = gateway(&Upstream::start(), "limits.cpu_ms = 60000\nlimits.timeout_s = 1");
+    let gateway = gateway(&Upstream::start(), "limits.cpu_ms = 60000\nlimits.timeout_s = 2");
     for operation in ["hostile/endless_loop", "hostile/endless_loop_at_once"] {
         let answer = gateway.call(operation, json!({}));
         // With a processor for most of the time, the guest is to blame. On a machine with other

@@ -9,11 +9,6 @@ use support::setup::KEY;
 use support::wire::{PREFACE, answer, connection, frame, head, narrow_connection, post};
 use support::{Gate, Gateway, Reply, Setup, Upstream, module, wait_for};
 
-/// A gateway that gives callers one second.
-fn impatient(config: &str) -> Setup {
-    patient_for(1).general(config)
-}
-
 /// A gateway that gives callers this time.
 fn patient_for(seconds: u32) -> Setup {
     Setup::new().module("liar", module::liar("version=1.0.0")).general(&format!("caller_timeout_s = {seconds}"))
@@ -35,7 +30,7 @@ fn wait_for_end(stream: &mut TcpStream) {
 
 #[test]
 fn a_connection_without_a_request_is_closed() {
-    let gateway = impatient("").start();
+    let gateway = patient_for(1).start();
     let settings = frame(4, 0, 0, &[]);
     let beginnings: [&[u8]; 7] = [
         b"",
@@ -124,9 +119,9 @@ fn while_every_connection_has_a_call_the_operator_is_served_and_another_call_is_
 #[test]
 fn a_caller_who_reads_slowly_gets_the_whole_answer() {
     let service = Upstream::start();
-    let text = "x".repeat(300_000);
+    let text = "x".repeat(600_000);
     service.reply("/forward", Reply::json(json!({"text": text})));
-    let gateway = patient_for(2).upstream("liar", "api", &service.url()).start();
+    let gateway = patient_for(5).upstream("liar", "api", &service.url()).start();
     let request = head("/connectors/liar/forward", 2) + "{}";
     let mut stream = narrow_connection(&gateway.address(), request.as_bytes());
     // The answer waits in buffers for longer than a caller may wait between two reads, or before
@@ -134,7 +129,7 @@ fn a_caller_who_reads_slowly_gets_the_whole_answer() {
     let mut answer = Vec::new();
     let mut piece = [0; 2 << 10];
     while !answer.ends_with(b"x\"}") {
-        std::thread::sleep(Duration::from_millis(30));
+        std::thread::sleep(Duration::from_millis(20));
         let length = stream.read(&mut piece).unwrap();
         assert_ne!(length, 0, "the connection was closed after {} bytes", answer.len());
         answer.extend_from_slice(&piece[..length]);
@@ -218,7 +213,8 @@ fn callers_who_were_refused_and_still_send_leave_their_places_to_others() {
 fn two_places(service: &Upstream) -> Gateway {
     let file = "x".repeat(20 << 20);
     service.reply("/forward", Reply::json(json!({"text": file})));
-    impatient("")
+    // The places have to be seen as taken before they come back.
+    patient_for(5)
         .upstream("liar", "api", &service.url())
         .config("[connectors.liar.limits]\nconcurrency = 2\ntimeout_s = 60\nresponse_mb = 32\n")
         .start()
@@ -269,12 +265,12 @@ fn places_of_composed_answers_come_back(general: &str, limits: &str) {
 
 #[test]
 fn composed_answers_that_no_caller_reads_give_their_places_back() {
-    places_of_composed_answers_come_back("caller_timeout_s = 3", "timeout_s = 120");
+    places_of_composed_answers_come_back("caller_timeout_s = 8", "timeout_s = 120");
 }
 
 #[test]
 fn composed_answers_that_no_caller_reads_give_their_places_back_at_the_deadline_of_the_call() {
-    places_of_composed_answers_come_back("caller_timeout_s = 120", "timeout_s = 5");
+    places_of_composed_answers_come_back("caller_timeout_s = 120", "timeout_s = 10");
 }
 
 #[test]

@@ -202,7 +202,7 @@ impl Site {
         }
     }
 
-    /// Sends notifications that are not those of the service.
+    /// Sends notifications that the service has not sent.
     fn lie_again_and_again(&self) {
         for number in 0.. {
             if self.is_over() {

@@ -234,7 +234,7 @@ impl Events {
     /// The data of the next event, without comments. `None` at the end.
     ///
     /// # Panics
-    /// When the stream breaks off, or no event comes for a minute.
+    /// When the stream breaks off, or no event comes for four minutes.
     #[expect(clippy::should_implement_trait, reason = "an iterator would hide that this waits")]
     pub fn next(&mut self) -> Option<Value> {
         // A stream sends comments while it has no event, so the whole wait has one limit.

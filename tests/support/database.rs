@@ -8,8 +8,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::Proxy;
 use crate::oauth::unique;
+use crate::{Proxy, wait_for};
 
 /// A store that a test runs on.
 pub enum Store {
@@ -86,7 +86,7 @@ impl Database {
     fn create() -> Self {
         let name = format!("test_{}", unique());
         let server = server();
-        sql(&server, &format!("create database {name}"));
+        sql_alone(&server, &format!("create database {name}"));
         let (server, _) = server.rsplit_once('/').expect("the server's address names a database");
         Self { url: format!("{server}/{name}"), name: Some(name) }
     }
@@ -142,7 +142,7 @@ impl Drop for Database {
         if let Some(name) = &self.name
             && !std::thread::panicking()
         {
-            sql(&server(), &format!("drop database {name} with (force)"));
+            sql_alone(&server(), &format!("drop database {name} with (force)"));
         }
     }
 }
@@ -249,6 +249,18 @@ pub(crate) fn query(url: &str, query: &str) -> String {
 /// Runs a statement outside of a transaction.
 pub(crate) fn sql(url: &str, statement: &str) {
     run(&mut psql(url, statement));
+}
+
+/// Runs a statement that needs a database without other sessions. The server waits five seconds for
+/// their end, in which a busy machine may not end them.
+fn sql_alone(url: &str, statement: &str) {
+    wait_for("the end of other sessions", || {
+        let output = psql(url, statement).stdin(Stdio::null()).output().expect("psql is there");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let is_used = errors.contains("is being accessed by other users");
+        assert!(output.status.success() || is_used, "{errors}");
+        output.status.success().then_some(())
+    });
 }
 
 fn psql(url: &str, statement: &str) -> Command {

@@ -153,7 +153,7 @@ impl Home {
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("GATEWAY_")) {
             command.env_remove(name);
         }
-        // Commands of authors keep compiled modules there, and use those of earlier tests.
+        // Commands of authors keep compiled modules there, and use the modules of earlier tests.
         command.env("XDG_CACHE_HOME", process::binary().with_file_name("product-tests-compiled-by-authors"));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         if let Some(key) = &self.key {

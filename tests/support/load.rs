@@ -65,7 +65,7 @@ impl Load {
     /// by some calls.
     ///
     /// # Panics
-    /// When they do not succeed within a minute.
+    /// When they do not succeed within four minutes.
     pub fn wait_for_more(&self, calls: usize) {
         let wanted = self.succeeded() + calls;
         wait_for("more calls to succeed", || (self.succeeded() >= wanted).then_some(()));

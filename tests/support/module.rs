@@ -65,7 +65,8 @@ pub fn shipped_names() -> Vec<String> {
     names
 }
 
-/// A guest from `tests/guests`. `GUESTS_FOLDER` names the folder of those of another release.
+/// A guest from `tests/guests`. `GUESTS_FOLDER` names the folder with the guests of another
+/// release.
 ///
 /// # Panics
 /// When it was not built.

@@ -19,7 +19,7 @@ use crate::{MAX_WAIT, wait_for};
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Limit of a command that a test waits for, which may build a connector on a busy machine.
-const MAX_RUN: Duration = Duration::from_secs(600);
+const MAX_RUN: Duration = Duration::from_secs(1800);
 
 /// The gateway's binary: the one that the variable `GATEWAY_BINARY` names, or the one of the build
 /// profile that this program was built in. Cargo puts this program into the folder of that profile
@@ -52,7 +52,7 @@ pub struct Finished {
 /// Runs a command and waits for its end.
 ///
 /// # Panics
-/// When it cannot be started, or does not end within ten minutes.
+/// When it cannot be started, or does not end within half an hour.
 #[track_caller]
 pub fn run(command: &mut Command) -> Finished {
     finish(command.stdin(Stdio::null()), "")
@@ -61,7 +61,7 @@ pub fn run(command: &mut Command) -> Finished {
 /// As [`run`], for a command that reads this text from its standard input.
 ///
 /// # Panics
-/// When it cannot be started, does not take the text, or does not end within ten minutes.
+/// When it cannot be started, does not take the text, or does not end within half an hour.
 #[track_caller]
 pub fn run_with_input(command: &mut Command, input: &str) -> Finished {
     finish(command.stdin(Stdio::piped()), input)
@@ -193,7 +193,7 @@ impl Process {
     /// returns its URL.
     ///
     /// # Panics
-    /// When no line has the address for a minute.
+    /// When no line has the address for four minutes.
     #[track_caller]
     pub fn logged_address(&self) -> String {
         let listen = wait_for("the address", || {
@@ -207,7 +207,7 @@ impl Process {
     /// Waits for the first line that begins with `prefix`, and returns the rest of that line.
     ///
     /// # Panics
-    /// When the process ends without writing such a line, or does not write it for a minute.
+    /// When the process ends without writing such a line, or does not write it for four minutes.
     #[track_caller]
     pub fn wait_for_line(&mut self, prefix: &str) -> String {
         let deadline = Instant::now() + MAX_WAIT;
@@ -268,7 +268,7 @@ impl Process {
     /// Waits for the end of the process. All its lines are there afterwards.
     ///
     /// # Panics
-    /// When it does not end within a minute.
+    /// When it does not end within four minutes.
     pub fn wait(&mut self) -> ExitStatus {
         let status = wait_for("the process to end", || self.ended());
         for reader in self.readers.drain(..) {

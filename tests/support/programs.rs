@@ -113,8 +113,8 @@ pub fn pictures() -> Map<String, Value> {
     serde_json::from_str(&text).unwrap()
 }
 
-/// The folder into which a browser test writes pictures: that of the pages if the environment has
-/// `UPDATE_PICTURES`.
+/// The folder into which a browser test writes pictures: the folder of the documentation if the
+/// environment has `UPDATE_PICTURES`.
 pub fn pictures_folder() -> PathBuf {
     let folder = if takes_pictures() { "host/docs/pictures" } else { "target/pictures" };
     module::root().canonicalize().unwrap().join(folder)

@@ -149,7 +149,7 @@ impl Upstream {
     /// Waits until this many requests have come in all.
     ///
     /// # Panics
-    /// When they do not come within a minute.
+    /// When they do not come within four minutes.
     #[track_caller]
     pub fn wait_for_requests(&self, count: usize) {
         wait_for("requests to the stand-in", || (self.seen().len() >= count).then_some(()));

@@ -3,10 +3,10 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
 
+use crate::MAX_WAIT;
 use crate::setup::KEY;
 
 /// The first bytes of every HTTP/2 connection (RFC 9113, section 3.4).
@@ -36,7 +36,7 @@ pub fn narrow_connection(address: &str, bytes: &[u8]) -> TcpStream {
 }
 
 fn having_sent(mut stream: TcpStream, bytes: &[u8]) -> TcpStream {
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.set_read_timeout(Some(MAX_WAIT)).unwrap();
     stream.write_all(bytes).unwrap();
     stream
 }

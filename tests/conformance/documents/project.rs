@@ -89,7 +89,7 @@ pub(super) fn make(documents: &[(&'static str, &str)]) -> Vec<Project> {
     let workspace = root.join("target/documents");
     fs::create_dir_all(&workspace).unwrap();
     write(&workspace.join("Cargo.toml"), &WORKSPACE.replace("SDK", &root.join("connectors/sdk").display().to_string()));
-    // The versions of the dependencies are those of the repository, which need no network.
+    // The dependencies have the versions of the repository, which need no network.
     write(&workspace.join("Cargo.lock"), &fs::read_to_string(root.join("Cargo.lock")).unwrap());
     let home = Setup::new().prepare();
     let made: Vec<Project> =

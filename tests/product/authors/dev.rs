@@ -3,14 +3,18 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use support::process::Process;
-use support::{Answer, Client, Reply, Setup, Upstream, wait_for};
+use support::{Answer, Client, Reply, Setup, Upstream, wait_at_most, wait_for};
 use tempfile::TempDir;
 
 use super::Project;
+
+/// Time for a build, which may wait for a build of another test.
+const BUILD: Duration = Duration::from_secs(1800);
 
 /// A running `connectors dev`, with a dedicated folder for temporary files.
 struct Dev<'a> {
@@ -27,7 +31,12 @@ impl<'a> Dev<'a> {
         let folder = project.folder.to_str().unwrap();
         let mut command = project.home.command(&[&["connectors", "dev", folder], arguments].concat());
         let mut process = Process::start(command.env("TMPDIR", temporary.path()));
-        let greeting = process.wait_for_line("The gateway is at ");
+        let greeting = wait_at_most(BUILD, "the first version", || {
+            let lines = process.lines();
+            let greeting = lines.iter().find_map(|line| line.strip_prefix("The gateway is at ").map(str::to_owned));
+            assert!(greeting.is_some() || process.ended().is_none(), "the command has ended:\n{}", lines.join("\n"));
+            greeting
+        });
         let (address, key) = greeting.split_once(", until this command ends. Its API key is ").unwrap();
         Self { project, temporary, client: Client::new(address).with_key(key), process }
     }
@@ -45,7 +54,7 @@ impl<'a> Dev<'a> {
 
     #[track_caller]
     fn wait_for_screen(&self, words: &str) {
-        wait_for(&format!("`{words}` on the screen"), || {
+        wait_at_most(BUILD, &format!("`{words}` on the screen"), || {
             self.process.lines().iter().any(|line| line.contains(words)).then_some(())
         });
     }
@@ -74,7 +83,7 @@ fn a_saved_change_is_live_and_a_mistake_keeps_the_version_before() {
     dev.wait_for_screen(&format!("GET {}/entries/en/hello -> 200, ", service.url()));
 
     dev.save("/entries/en/{word}", "/entries/de/{word}");
-    wait_for("the change to be live", || (dev.define().json() == json!({"in": "de"})).then_some(()));
+    wait_at_most(BUILD, "the change to be live", || (dev.define().json() == json!({"in": "de"})).then_some(()));
 
     dev.save("define: GET api", "define: GOT api");
     dev.wait_for_screen("error: could not compile `words`");
@@ -87,7 +96,7 @@ fn a_saved_change_is_live_and_a_mistake_keeps_the_version_before() {
     let function = "fn define(input: Define) -> Result<connector_sdk::Outcome, connector_sdk::Fault> {\n    \
                     connector_sdk::log::info(&format!(\"looking for {}\", input.word));\n    panic!(\"no dictionary\");\n}\n";
     fs::write(dev.project.folder.join("src/lib.rs"), format!("{source}\n{function}")).unwrap();
-    wait_for("the panic", || (dev.define().status == 500).then_some(()));
+    wait_at_most(BUILD, "the panic", || (dev.define().status == 500).then_some(()));
     dev.wait_for_screen("looking for hello");
     dev.wait_for_screen("no dictionary");
     dev.wait_for_screen("src/lib.rs:");
@@ -105,9 +114,11 @@ fn an_account_is_connected_at_the_stand_in_for_the_provider() {
     dev.define().problem(424, "integration-required");
     // The greeting has the request.
     dev.wait_for_screen("/connectors/words/integrations");
-    let lines = dev.process.lines();
-    let body = lines.iter().find_map(|line| line.trim().strip_prefix("-d '")?.strip_suffix('\'')).unwrap();
-    let body: Value = serde_json::from_str(body).unwrap();
+    let body = wait_for("the body of the request", || {
+        let lines = dev.process.lines();
+        lines.iter().find_map(|line| line.trim().strip_prefix("-d '")?.strip_suffix('\'').map(str::to_owned))
+    });
+    let body: Value = serde_json::from_str(&body).unwrap();
     let begun = dev.client.post("/connectors/words/integrations", body).ok();
     let page = Client::new("").at(begun["authorization_url"].as_str().unwrap()).get("");
     assert!(page.text().contains("status=success"), "{}", page.text());
@@ -154,10 +165,10 @@ fn versions_are_swapped_into_a_running_gateway() {
     let mut command = project.home.command(&["connectors", "dev", folder, "--url", &gateway.address()]);
     let process = Process::start(command.env("GATEWAY_KEY", key.trim()));
     let define = || gateway.call("words/define", json!({"word": "hello"}));
-    wait_for("the first version", || (define().status == 200).then_some(()));
+    wait_at_most(BUILD, "the first version", || (define().status == 200).then_some(()));
     let source = project.read("src/lib.rs");
     fs::write(project.folder.join("src/lib.rs"), source.replace("/entries/en/{word}", "/entries/de/{word}")).unwrap();
-    wait_for("the change to be live", || (define().json() == json!({"in": "de"})).then_some(()));
+    wait_at_most(BUILD, "the change to be live", || (define().json() == json!({"in": "de"})).then_some(()));
     drop(process);
 }
 

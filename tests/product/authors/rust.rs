@@ -4,10 +4,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::json;
 use support::setup::KEY;
-use support::{Reply, Setup, Upstream, process};
+use support::{Reply, Setup, Upstream, process, wait_at_most};
 
 use super::Project;
 
@@ -199,7 +200,7 @@ fn the_folder_that_cargo_builds_into_may_be_another_one() {
         fs::create_dir_all(target).unwrap();
         // Other tests build into the same folder, so a file may go while it is copied.
         let is_copied = || process::run(Command::new("cp").arg("-a").arg(&built).arg(target)).code == Some(0);
-        assert!((0..20).any(|_| is_copied()), "the folder could not be copied");
+        wait_at_most(Duration::from_secs(1800), "the folder to be copied", || is_copied().then_some(()));
         fs::remove_file(core(target)).unwrap();
     };
     let by_variable = elsewhere.path().join("by-variable");

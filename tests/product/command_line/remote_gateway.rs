@@ -97,7 +97,7 @@ fn a_change_may_be_bound_to_a_generation_and_wait_for_the_gateways() {
     let elsewhere = Elsewhere::with_scope(&gateway, "admin");
     let [one, two] =
         ["1.0.0", "2.0.0"].map(|version| file(&elsewhere.home, version, &module::liar(&format!("version={version}"))));
-    let added = elsewhere.run_ok(&["add", path(&one), "--if-generation", "0", "--wait", "30"]).stdout;
+    let added = elsewhere.run_ok(&["add", path(&one), "--if-generation", "0", "--wait", "60"]).stdout;
     assert!(added.contains("  gateway     gw_") && added.contains(": live"), "{added}");
     elsewhere.run_ok(&["add", path(&two), "--if-generation", "1"]);
     for arguments in [
@@ -109,7 +109,7 @@ fn a_change_may_be_bound_to_a_generation_and_wait_for_the_gateways() {
         assert_eq!(refused.code, Some(1), "{arguments:?}");
         assert!(refused.stderr.contains("its generation is 2"), "{}", refused.stderr);
     }
-    let back = elsewhere.run_ok(&["rollback", "liar", "--if-generation", "2", "--wait", "30"]).stdout;
+    let back = elsewhere.run_ok(&["rollback", "liar", "--if-generation", "2", "--wait", "60"]).stdout;
     assert!(back.contains(": live"), "{back}");
     assert_eq!(gateway.connector("liar").unwrap()["version"], "1.0.0");
     // The same without a running gateway.
@@ -118,7 +118,7 @@ fn a_change_may_be_bound_to_a_generation_and_wait_for_the_gateways() {
     assert_eq!(refused.code, Some(1), "{}", refused.stderr);
     let refused = home.run(&["connectors", "remove", "liar", "--wait", "5"]);
     assert!(refused.code == Some(2) && refused.stderr.contains("--url"), "{}", refused.stderr);
-    let removed = elsewhere.run_ok(&["remove", "liar", "--if-generation", "3", "--wait", "30"]);
+    let removed = elsewhere.run_ok(&["remove", "liar", "--if-generation", "3", "--wait", "60"]);
     assert!(removed.stderr.contains("Removed `liar`"), "{}", removed.stderr);
     assert_eq!(gateway.connector("liar"), None);
 }
@@ -271,7 +271,7 @@ fn programs_read_the_result_of_each_change_as_json() {
         assert_eq!(run(&["revoke", "liar", "api.example"]), json!([revoked]));
         assert_eq!(run(&["rollback", "liar", "--to", "1.0.0"])["version"], "1.0.0");
     }
-    let removed = elsewhere.run_ok(&["remove", "liar", "--wait", "10", "--json"]).stdout;
+    let removed = elsewhere.run_ok(&["remove", "liar", "--wait", "60", "--json"]).stdout;
     let removed: Value = serde_json::from_str(&removed).unwrap();
     assert_eq!((&removed["connector"], removed["gateways"].is_array()), (&json!("liar"), true));
 }

@@ -193,8 +193,11 @@ fn all_defaults_run_in_an_empty_folder() {
     let (process, client) = installed(&home, &[]);
     assert_eq!(client.get("/readyz").ok()["connectors"], 0);
     assert!(home.data().join("gateway.db").is_file() && home.modules().is_dir());
-    let said: Vec<_> =
-        process.lines().into_iter().filter(|line| line.contains("no connectors came with this gateway")).collect();
+    let said = support::wait_for("the line about connectors", || {
+        let lines = process.lines().into_iter();
+        let said: Vec<_> = lines.filter(|line| line.contains("no connectors came with this gateway")).collect();
+        (!said.is_empty()).then_some(said)
+    });
     assert_eq!(said.len(), 1, "{said:?}");
 }
 

@@ -255,7 +255,8 @@ fn issues_are_searched_in_several_repositories() {
 /// Issues of GitHub have some 5 KB. The answer has 24 MB, and an invocation 32 MiB of memory.
 #[test]
 fn a_search_answers_with_5000_issues_of_full_size() {
-    let connected = connected("");
+    // The gateway of the tests is not optimised, and what it does for the connector counts.
+    let connected = connected("limits.cpu_ms = 60000");
     let body = "x".repeat(4_500);
     connected.provider.on_api(move |seen, _| {
         pages(seen, 7_000, |number| {

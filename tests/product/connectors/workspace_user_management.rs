@@ -15,7 +15,7 @@ fn the_password_is_in_no_answer_and_no_log_line() {
     let upstreams = [("api", "/admin/directory/v1"), ("oauth2", "/oauth2/v2")];
     let setup = Setup::new().general("log = \"trace\"").shipped("workspace_user_management");
     let setup = setup.provider("workspace_user_management", &provider, &upstreams);
-    let gateway = registered(setup.start(), &provider);
+    let mut gateway = registered(setup.start(), &provider);
     let client = gateway.client();
     connect(&client, "workspace_user_management", "ada");
     let reset = |password: &str| {
@@ -58,6 +58,8 @@ fn the_password_is_in_no_answer_and_no_log_line() {
     }
     assert_eq!(provider.api_calls().len(), before + 2);
 
+    // A gateway that has ended has written all lines.
+    assert!(gateway.stop().success());
     let lines = gateway.lines();
     assert!(lines.iter().any(|line| line.contains("reset_user_password")), "the log has the calls");
     assert!(!lines.iter().any(|line| line.contains("horse")), "the log has a password");

@@ -54,7 +54,7 @@ fn a_link_to_a_host_that_was_not_granted_is_refused_and_nothing_is_sent_there() 
         "http://".to_owned(),
         String::new(),
     ];
-    let gateway = gateway(&upstream, "limits.timeout_s = 5");
+    let gateway = gateway(&upstream, "");
     for target in targets {
         upstream.reply("/page", page(&target));
         for source in sources() {

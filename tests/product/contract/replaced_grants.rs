@@ -114,17 +114,23 @@ fn a_failed_revocation_is_tried_again_even_after_a_kill(store: &Store) {
     assert_eq!(who(&gateway.client()).ok(), me("ada"));
 }
 
-#[test]
-fn a_revocation_by_an_access_token_that_has_expired_refreshes_it_first() {
+/// A gateway with an account whose access token has expired, at a provider that revokes by it.
+fn with_an_expired_access_token() -> (OAuthProvider, Gateway) {
     let provider = OAuthProvider::start(Dialect::slack().living(2));
     let gateway = start(&Store::Sqlite, &provider);
-    let client = gateway.client();
-    connect(&client, "account", "ada");
+    connect(&gateway.client(), "account", "ada");
     provider.break_tokens(Reply::empty(503));
     std::thread::sleep(Duration::from_secs(3));
     provider.expire();
     provider.set_lifetime(Some(3600));
     provider.repair();
+    (provider, gateway)
+}
+
+#[test]
+fn a_revocation_by_an_access_token_that_has_expired_refreshes_it_first() {
+    let (provider, gateway) = with_an_expired_access_token();
+    let client = gateway.client();
     connect(&client, "account", "ada");
     wait_for_one_grant(&provider);
     assert_eq!(who(&client).ok(), me("ada"));
@@ -133,17 +139,9 @@ fn a_revocation_by_an_access_token_that_has_expired_refreshes_it_first() {
 
 #[test]
 fn a_revocation_that_fails_after_its_token_was_refreshed_is_repeated_with_the_new_token() {
-    let provider = OAuthProvider::start(Dialect::slack().living(2));
-    let gateway = start(&Store::Sqlite, &provider);
-    let client = gateway.client();
-    connect(&client, "account", "ada");
-    provider.break_tokens(Reply::empty(503));
-    std::thread::sleep(Duration::from_secs(3));
-    provider.expire();
-    provider.set_lifetime(Some(3600));
-    provider.repair();
+    let (provider, gateway) = with_an_expired_access_token();
     provider.break_revocation(Reply::empty(503));
-    connect(&client, "account", "ada");
+    connect(&gateway.client(), "account", "ada");
     provider.wait_for(Endpoint::Revoke, 1);
     provider.repair();
     wait_for_one_grant(&provider);

@@ -192,7 +192,7 @@ fn an_answer_without_an_end_ends_the_command() {
         let began = Instant::now();
         let refused = home.run(&["connectors", "add", &format!("oci://{}/liar:1", registry.address)]);
         assert!(refused.code == Some(1) && refused.stderr.contains(what), "{}", refused.stderr);
-        assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(120), "{:?}", began.elapsed());
     }
 }
 

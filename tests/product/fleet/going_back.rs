@@ -18,7 +18,7 @@ fn is_ok(answer: &Answer) -> Result<(), String> {
 
 #[test]
 fn gateways_of_this_release_take_over_from_the_next_one_and_no_call_fails() {
-    let (store, provider) = (Store::postgres(), OAuthProvider::start(Dialect::strict().living(3)));
+    let (store, provider) = (Store::postgres(), OAuthProvider::start(Dialect::strict().living(8)));
     let start = || Setup::new().on(&store).account("account", &provider).start();
     let first = registered(start(), &provider);
     for person in PEOPLE {

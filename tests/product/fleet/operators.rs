@@ -4,7 +4,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 use support::setup::KEY;
-use support::{Gateway, Setup, Store, module, process};
+use support::{Gateway, Setup, Store, module, process, wait_for};
 
 use super::{gateways, liar, upload};
 
@@ -35,7 +35,7 @@ fn an_update_at_another_gateway_is_compared_with_the_version_that_the_service_ha
     let all: [Gateway; 2] = gateways(&store);
     let asking = |host: &str| module::account(&json!({"identifier": "account", "auth": "none", "base_url": host}));
     let described = asking("https://a.example");
-    upload(&all[0], "?wait=30", None, described.clone()).ok();
+    upload(&all[0], "?wait=60", None, described.clone()).ok();
     // The same permissions again, and at once at the gateway that may not serve them yet.
     for round in 0..6 {
         let more = asking(&format!("https://b{round}.example"));
@@ -91,6 +91,24 @@ fn a_removal_and_a_rollback_name_the_generation_that_they_replace() {
     assert_eq!(remove("\"3\"").ok()["generation"], 4);
     assert_eq!(liar(&gateway), None);
     assert_eq!(upload(&gateway, "", None, module::liar("version=1.0.0")).ok()["generation"], 5);
+}
+
+#[test]
+fn a_removal_and_a_rollback_whose_end_is_not_seen_are_told_as_changes_that_were_perhaps_made() {
+    let store = Store::postgres();
+    let [gateway] = gateways(&store);
+    let Store::Postgres(database) = &store else { unreachable!() };
+    upload(&gateway, "", Some(1), module::liar("version=2.0.0")).ok();
+    // The change is stored. Then the gateway cannot look at what the gateways have made of it.
+    database.sql("ALTER TABLE gateways RENAME TO gateways_elsewhere");
+    let client = gateway.client();
+    for (method, path) in [("POST", "liar/rollback"), ("DELETE", "liar")] {
+        let changed = client.request(method, &format!("/admin/connectors/{path}?wait=5")).send();
+        let problem = changed.problem(503, "store-unavailable");
+        assert_eq!((&problem["outcome"], &problem["retryable"]), (&json!("unknown"), &json!(false)), "{path}");
+    }
+    database.sql("ALTER TABLE gateways_elsewhere RENAME TO gateways");
+    assert_eq!(liar(&gateway), None);
 }
 
 #[test]
@@ -190,6 +208,11 @@ fn the_command_lists_the_gateways_and_how_much_each_of_them_serves() {
     let store = Store::postgres();
     let all: [Gateway; 2] = gateways(&store);
     all[1].wait_for_version("liar", "1.0.0");
+    // A gateway tells what it serves a moment after it serves it.
+    wait_for("both gateways to tell what they serve", || {
+        let listed = all[0].client().get("/admin/gateways").ok();
+        listed["gateways"].as_array()?.iter().all(|each| each["connectors"]["live"] == 1).then_some(())
+    });
     let run = |arguments: &[&str]| {
         let finished = process::run(all[0].home().command(arguments).args(["--key", KEY, "--url", &all[0].address()]));
         assert_eq!(finished.code, Some(0), "{}", finished.stderr);

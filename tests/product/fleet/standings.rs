@@ -119,7 +119,8 @@ fn a_gateway_is_listed_as_starting_until_its_modules_are_loaded_and_as_draining_
     let (service, gate) = (Upstream::start(), Gate::default());
     service.reply("/wait", Reply::json(json!({})).behind(&gate));
     let setup = Setup::new().on(&store).general(&key_of(&one)).config("[fleet]\nname = \"other\"");
-    let home = setup.cold().shipped("code_hosting").upstream("liar", "api", &service.url()).prepare();
+    let setup = setup.general("drain_s = 600").cold().shipped("code_hosting");
+    let home = setup.upstream("liar", "api", &service.url()).config("limits.timeout_s = 600").prepare();
     let starting = std::thread::spawn(move || home.start());
     is_listed("starting");
     let mut other = starting.join().unwrap();

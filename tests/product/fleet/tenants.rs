@@ -9,10 +9,11 @@ use support::{Client, Gateway, Setup, Store, Upstream, module};
 
 use super::{client_of, key_of, wait_for_ready};
 
-/// Two gateways whose connector allows 40 calls in two seconds, and the keys of two tenants.
+/// Two gateways whose connector allows 40 calls in four seconds, and the keys of two tenants. Also
+/// a busy machine can make more calls than that.
 fn fleet(store: &Store, service: &Upstream) -> ([Gateway; 2], [String; 2]) {
     service.reply("*", support::Reply::json(json!({})));
-    let described = json!({"identifier": "free", "auth": "none", "rate_limit": 40, "rate_period": 2});
+    let described = json!({"identifier": "free", "auth": "none", "rate_limit": 40, "rate_period": 4});
     let setup =
         || Setup::new().module("free", module::account(&described)).upstream("free", "api", &service.url()).on(store);
     let first = setup().start();
@@ -42,7 +43,7 @@ fn press(client: &Client, accepted: &AtomicUsize, stop: &AtomicBool) {
             200 => accepted.fetch_add(1, Ordering::Relaxed),
             status => {
                 assert_eq!(status, 429);
-                thread::sleep(Duration::from_millis(5));
+                thread::sleep(Duration::from_millis(20));
                 0
             }
         };
@@ -69,7 +70,7 @@ fn a_tenant_with_many_calls_at_every_gateway_leaves_another_one_its_share() {
             let _done = Stop(&done);
             scope.spawn(|| press(&client, &own, &done));
             support::wait_for("the modest tenant to make its calls", || {
-                (own.load(Ordering::Relaxed) >= 100).then_some(())
+                (own.load(Ordering::Relaxed) >= 60).then_some(())
             });
         });
         let (modest, greedy) = (own.load(Ordering::Relaxed), all.load(Ordering::Relaxed) - before);

@@ -27,7 +27,7 @@ fn a_gateway_that_starts_without_its_database_serves_its_disk_and_then_follows()
     let [other] = gateways(&store);
     let (proxy, behind) = store.database().behind_proxy();
     let one = Setup::new().general(&behind).general(&key_of(&other)).start();
-    assert_eq!(upload(&one, "?wait=20", None, module::liar("version=2.0.0")).ok()["generation"], 2);
+    assert_eq!(upload(&one, "?wait=60", None, module::liar("version=2.0.0")).ok()["generation"], 2);
     wait_until_noted(&one, 2);
 
     proxy.cut();

@@ -15,7 +15,7 @@ use support::multipart::Part;
 use support::{Client, Gateway, Reply, Setup, Upstream, module, wait_at_most};
 
 /// It may take minutes to compile the engine of a language on a busy machine.
-const COMPILE_TIME: Duration = Duration::from_secs(300);
+const COMPILE_TIME: Duration = Duration::from_secs(1200);
 
 /// A service with two items.
 fn service() -> Upstream {
@@ -42,7 +42,7 @@ fn gateway(upstream: &Upstream, component: &[u8], version: &str) -> Gateway {
     if version == "1.1.0" {
         setup = setup.config(&format!("oauth.token_url = \"{}/token\"", upstream.url()));
     }
-    let setup = setup.config("[compile]\ncpu_s = 300");
+    let setup = setup.config("[compile]\ncpu_s = 1200");
     let gateway = setup.start();
     gateway.home().put("frozen", component);
     wait_at_most(COMPILE_TIME, "the component to be compiled", || gateway.connector("frozen"));

@@ -1,5 +1,5 @@
 //! Client credentials of connectors. A connector uses its own credentials. A shipped connector
-//! without its own uses those of its provider.
+//! without its own uses its provider's credentials.
 
 use std::collections::BTreeSet;
 

@@ -4,9 +4,9 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use support::{Dialect, Endpoint, Gate, OAuthProvider, Store};
+use support::{Dialect, Endpoint, Gate, OAuthProvider, Setup, Store};
 
-use super::{connect, gateway, init, me, who, who_as};
+use super::{connect, gateway, init, me, started, who, who_as};
 
 #[test]
 fn a_provider_is_not_asked_for_tokens_that_the_disk_has_no_room_for() {
@@ -38,7 +38,9 @@ fn is_about_database(line: &Value) -> bool {
 fn a_gateway_on_a_full_disk_says_so_and_loses_nothing() {
     const CALLS: usize = 200;
     let provider = OAuthProvider::start(Dialect::strict());
-    let gateway = gateway(&Store::Sqlite, &provider);
+    // The call that waits for the disk must not end before it.
+    let setup = Setup::new().account("account", &provider).config("limits.timeout_s = 300");
+    let gateway = started(setup, &provider);
     let client = gateway.client();
     connect(&client, "account", "ada");
 

@@ -179,7 +179,7 @@ fn a_grant_that_was_exchanged_while_the_database_was_away_is_connected_when_it_i
 fn a_gateway_that_was_killed_during_a_refresh_does_not_wait_for_its_own_lease() {
     let provider = OAuthProvider::start(Dialect::strict().without_rotation());
     // Shorter than a lease.
-    let setup = Setup::new().account("account", &provider).config("limits.timeout_s = 5");
+    let setup = Setup::new().account("account", &provider).config("limits.timeout_s = 9");
     let gateway = started(setup, &provider);
     connect(&gateway.client(), "account", "ada");
     let gate = Gate::default();
@@ -199,7 +199,7 @@ fn a_gateway_that_was_killed_during_a_refresh_does_not_wait_for_its_own_lease() 
 fn a_database_that_does_not_respond_is_not_taken_for_a_service_or_a_user() {
     let (store, provider) = (Store::postgres(), OAuthProvider::start(Dialect::strict()));
     let (proxy, config) = store.database().behind_proxy();
-    let setup = Setup::new().general(&config).account("account", &provider).config("limits.timeout_s = 3");
+    let setup = Setup::new().general(&config).account("account", &provider).config("limits.timeout_s = 5");
     let gateway = started(setup, &provider);
     let client = gateway.client();
     connect(&client, "account", "ada");

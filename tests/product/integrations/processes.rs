@@ -56,7 +56,7 @@ fn a_call_blames_the_provider_only_for_a_refresh_that_its_own_gateway_asked_for(
     provider.hold_tokens(&gate);
     provider.expire();
     let call = |client: &Client| {
-        let call = client.request("POST", "/connectors/account/forward").header("prefer", "wait=2");
+        let call = client.request("POST", "/connectors/account/forward").header("prefer", "wait=4");
         call.json(&json!({"path": "/me"})).send()
     };
     call(&clients[0]).problem(504, "upstream-timed-out");

@@ -220,7 +220,7 @@ fn a_copy_of_the_database_file_alone_is_whole_while_the_gateway_serves() {
         let read = fs::read(&database).unwrap();
         same = if read == copy { same + 1 } else { 0 };
         copy = read;
-        (same >= 10 && contains(&copy, email("ada").as_bytes())).then_some(())
+        (same >= 50 && contains(&copy, email("ada").as_bytes())).then_some(())
     });
     gateway.kill();
     let mut gateway = gateway;

@@ -3,7 +3,7 @@
 use serde_json::json;
 use support::{Gate, Reply, Store, Upstream};
 
-use super::{begin, kind, record, setup, wait};
+use super::{begin, is_put_back, kind, record, setup, wait};
 use crate::integrations::on_each_store;
 
 on_each_store!(
@@ -109,11 +109,9 @@ fn a_job_waits_for_its_connector_and_fails_if_it_does_not_come_back() {
     client.delete("/admin/connectors/account").ok();
     let gateway = gateway.start_again_with("GATEWAY__JOBS__WORKERS", "1");
     let client = gateway.client();
-    let is_put_back = |id: &str| {
-        let record = record(&client, id);
-        (record["status"] == "pending" && record["started_at"].is_string()).then_some(())
-    };
-    support::wait_for("both jobs to be put back", || is_put_back(&first).and(is_put_back(&second)));
+    support::wait_for("both jobs to be put back", || {
+        (is_put_back(&client, &first) && is_put_back(&client, &second)).then_some(())
+    });
     gateway.home().put("account", &module);
     wait(&client, &first, "succeeded");
     wait(&client, &second, "succeeded");

@@ -1,9 +1,9 @@
 //! The limits of jobs.
 
 use serde_json::json;
-use support::{Gate, Reply, Store, Upstream, module, wait_for};
+use support::{Gate, Gateway, Pending, Reply, Setup, Store, Upstream, module, wait_for};
 
-use super::{begin, kind, record, setup, setup_with, wait};
+use super::{begin, is_put_back, kind, record, setup, setup_with, wait};
 use crate::integrations::{client, on_each_store};
 
 on_each_store!(
@@ -11,6 +11,28 @@ on_each_store!(
     a_thousand_jobs_of_one_tenant_do_not_hold_up_another,
     jobs_of_one_connector_leave_workers_to_others,
 );
+
+/// A service that answers `/held` when the gate is open, and `/` immediately.
+fn gated() -> (Upstream, Gate) {
+    let (service, gate) = (Upstream::start(), Gate::default());
+    service.reply("/", Reply::json(json!({}))).reply("/held", Reply::json(json!({})).behind(&gate));
+    (service, gate)
+}
+
+/// The setup with 4 MB of memory and a connector that can hold all of it.
+fn with_little_memory(service: &Upstream) -> Setup {
+    let setup = setup(&Store::Sqlite, service).guest("hostile");
+    setup.upstream("hostile", "api", &service.url()).general("memory_mb = 4")
+}
+
+/// Calls that hold all memory of [`with_little_memory`] until the gate of the service is open.
+fn hold_all_memory(gateway: &Gateway) -> [Pending; 2] {
+    let hoard = json!({"path": "/", "count": 31, "text": "/held"});
+    let hoards = [(); 2].map(|()| gateway.client().begin("/connectors/hostile/hoard_responses", hoard.clone()));
+    let held = || gateway.metric("gateway_memory_held_bytes");
+    wait_for("all memory to be held", || (held() == f64::from(64 << 16)).then_some(()));
+    hoards
+}
 
 fn a_tenant_has_a_limited_number_of_pending_jobs(store: &Store) {
     let service = Upstream::start();
@@ -29,10 +51,7 @@ fn a_tenant_has_a_limited_number_of_pending_jobs(store: &Store) {
 }
 
 fn a_thousand_jobs_of_one_tenant_do_not_hold_up_another(store: &Store) {
-    let service = Upstream::start();
-    let gate = Gate::default();
-    service.reply("/", Reply::json(json!({})));
-    service.reply("/held", Reply::json(json!({})).behind(&gate));
+    let (service, gate) = gated();
     let gateway = setup(store, &service).config("[jobs]\nworkers = 2").start();
     let [large, small] = ["large", "small"].map(|tenant| client(&gateway, tenant, None, "operate"));
     let held: Vec<String> = (0..20).map(|_| begin(&large, "collect", json!({"path": "/held"}))).collect();
@@ -49,10 +68,7 @@ fn a_thousand_jobs_of_one_tenant_do_not_hold_up_another(store: &Store) {
 }
 
 fn jobs_of_one_connector_leave_workers_to_others(store: &Store) {
-    let service = Upstream::start();
-    let gate = Gate::default();
-    service.reply("/", Reply::json(json!({})));
-    service.reply("/held", Reply::json(json!({})).behind(&gate));
+    let (service, gate) = gated();
     let other = module::account(&json!({"identifier": "other", "auth": "none"}));
     let setup = setup(store, &service).module("other", other).upstream("other", "api", &service.url());
     let gateway = setup.config("[jobs]\nworkers = 4").start();
@@ -72,7 +88,7 @@ fn jobs_of_one_connector_leave_workers_to_others(store: &Store) {
 fn a_job_over_its_time_has_failed() {
     let service = Upstream::start();
     service.reply("/", Reply::json(json!({})).behind(&Gate::default()));
-    let gateway = setup(&Store::Sqlite, &service).config("[jobs]\ntimeout_s = 1").start();
+    let gateway = setup(&Store::Sqlite, &service).config("[jobs]\ntimeout_s = 4").start();
     let client = gateway.client();
     let [read, write] = ["collect", "change"].map(|operation| begin(&client, operation, json!({"path": "/"})));
     let [read, write] = [read, write].map(|id| wait(&client, &id, "failed"));
@@ -84,7 +100,7 @@ fn a_job_over_its_time_has_failed() {
 #[test]
 fn a_job_has_its_own_limit_of_cpu_time() {
     let service = Upstream::start();
-    // The connector's own limit is higher than that of jobs.
+    // The connector's own limit is higher than the limit of jobs.
     let setup = setup(&Store::Sqlite, &service).config("limits = { cpu_ms = 60000 }\n[jobs]\ncpu_ms = 20");
     let gateway = setup.start();
     let id = begin(&gateway.client(), "burn", json!({}));
@@ -136,10 +152,7 @@ fn a_job_waits_for_a_rate_limit_and_for_a_permit() {
     let first = begin(&client, "limited", json!({"path": "/"}));
     wait(&client, &first, "succeeded");
     let second = begin(&client, "limited", json!({"path": "/"}));
-    support::wait_for("the second job to be put back", || {
-        let record = record(&client, &second);
-        (record["status"] == "pending" && record["started_at"].is_string()).then_some(())
-    });
+    wait_for("the second job to be put back", || is_put_back(&client, &second).then_some(()));
     let third = begin(&client, "collect", json!({"path": "/"}));
     wait(&client, &third, "succeeded");
     assert_eq!(service.seen().len(), 2);
@@ -151,10 +164,7 @@ fn a_job_waits_for_a_rate_limit_and_for_a_permit() {
     let held = begin(&client, "collect", json!({"path": "/held"}));
     service.wait_for_requests(3);
     let next = begin(&client, "collect", json!({"path": "/"}));
-    support::wait_for("the job to be put back", || {
-        let record = record(&client, &next);
-        (record["status"] == "pending" && record["started_at"].is_string()).then_some(())
-    });
+    wait_for("the job to be put back", || is_put_back(&client, &next).then_some(()));
     gate.open();
     wait(&client, &held, "succeeded");
     wait(&client, &next, "succeeded");
@@ -162,20 +172,9 @@ fn a_job_waits_for_a_rate_limit_and_for_a_permit() {
 
 #[test]
 fn a_job_that_finds_no_memory_for_its_request_waits_until_there_is_some() {
-    let service = Upstream::start();
-    let gate = Gate::default();
-    service.reply("/", Reply::json(json!({})));
-    service.reply("/held", Reply::json(json!({})).behind(&gate));
-    let gateway = setup(&Store::Sqlite, &service)
-        .guest("hostile")
-        .upstream("hostile", "api", &service.url())
-        .general("memory_mb = 4")
-        .general("log = \"debug\"")
-        .start();
-    let hoard = json!({"path": "/", "count": 31, "text": "/held"});
-    let hoards = [(); 2].map(|()| gateway.client().begin("/connectors/hostile/hoard_responses", hoard.clone()));
-    let held = || gateway.metric("gateway_memory_held_bytes");
-    wait_for("all memory to be held", || (held() == f64::from(64 << 16)).then_some(()));
+    let (service, gate) = gated();
+    let gateway = with_little_memory(&service).general("log = \"debug\"").start();
+    let hoards = hold_all_memory(&gateway);
     let before = service.seen().len();
     let id = begin(&gateway.client(), "collect", json!({"path": "/"}));
     gateway.wait_for_log("the job to wait", |line| line["message"] == "the job waits again");
@@ -189,25 +188,14 @@ fn a_job_that_finds_no_memory_for_its_request_waits_until_there_is_some() {
 
 #[test]
 fn an_answer_that_is_replaced_for_lack_of_memory_is_logged_and_counted_with_its_own_status() {
-    let service = Upstream::start();
-    let gate = Gate::default();
-    service.reply("/", Reply::json(json!({})));
-    service.reply("/held", Reply::json(json!({})).behind(&gate));
-    let gateway = setup(&Store::Sqlite, &service)
-        .guest("hostile")
-        .upstream("hostile", "api", &service.url())
-        .general("memory_mb = 4")
-        .start();
+    let (service, gate) = gated();
+    let gateway = with_little_memory(&service).start();
     let client = gateway.client();
     let jobs: Vec<_> = (0..60).map(|_| begin(&client, "collect", json!({"path": "/"}))).collect();
     for id in &jobs {
         wait(&client, id, "succeeded");
     }
-    let hoard = json!({"path": "/", "count": 31, "text": "/held"});
-    let hoards = [(); 2].map(|()| gateway.client().begin("/connectors/hostile/hoard_responses", hoard.clone()));
-    wait_for("all memory to be held", || {
-        (gateway.metric("gateway_memory_held_bytes") == f64::from(64 << 16)).then_some(())
-    });
+    let hoards = hold_all_memory(&gateway);
     let counted = |status: u16| {
         gateway.metric(&format!("gateway_requests_total{{connector=\"\",operation=\"jobs\",status=\"{status}\"}}"))
     };

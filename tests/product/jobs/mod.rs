@@ -9,8 +9,10 @@ mod outage;
 mod repeated_crashes;
 mod tenant_isolation;
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
-use support::{Client, Setup, Store, Upstream, module, wait_for};
+use support::{Client, Setup, Store, Upstream, module, wait_at_most};
 
 /// The guest `account` without accounts, as a connector of this service. This opens the connector's
 /// section.
@@ -42,10 +44,19 @@ fn record(client: &Client, id: &str) -> Value {
     client.get(&format!("/jobs/{id}")).ok()
 }
 
+/// Returns `true` if a job has begun and waits again.
+#[track_caller]
+fn is_put_back(client: &Client, id: &str) -> bool {
+    let record = record(client, id);
+    record["status"] == "pending" && record["started_at"].is_string()
+}
+
 /// Waits for a job to get this state, and returns its record.
 #[track_caller]
 fn wait(client: &Client, id: &str, status: &str) -> Value {
-    wait_for(&format!("the job to be {status}"), || {
+    // The leases of a gateway that died end after up to forty seconds, and later if the database is
+    // busy.
+    wait_at_most(Duration::from_secs(180), &format!("the job to be {status}"), || {
         let record = record(client, id);
         let ended = ["succeeded", "failed"].iter().any(|end| record["status"] == *end);
         assert!(record["status"] == status || !ended, "{record}");

@@ -27,7 +27,7 @@ fn a_thousand_calls_at_once_are_all_answered_in_bounded_memory() {
     let service = Upstream::start();
     service.on("*", |seen| Reply::json(json!({"path": seen.path, "text": "x".repeat(10_000)})));
     let setup = Setup::new().general(&format!("memory_mb = {MEMORY_MB}"));
-    let limits = "limits = { concurrency = 1000, tenant_share = 1.0 }";
+    let limits = "limits = { concurrency = 1000, tenant_share = 1.0, timeout_s = 300 }";
     let gateway = connector(setup, &service.url()).config(limits).start();
     let agent = Agent::new(&gateway.client(), "/mcp");
     let path = |number: usize| format!("/items/{number}");

@@ -94,6 +94,7 @@ fn a_limited_key_has_no_task_of_an_operation_that_it_may_not_call() {
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
         assert_eq!(code(&about(&limited, method, id), 200), -32602, "{method}");
     }
+    service.wait_for_requests(1);
     assert_eq!(gateway.client().get(&format!("/jobs/{id}")).ok()["status"], "running");
     gate.open();
 }

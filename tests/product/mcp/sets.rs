@@ -144,7 +144,7 @@ fn accounts_of_connectors_outside_of_the_view_are_not_listed(store: &Store) {
         assert_eq!(listed(&acme, path), [email("ben")], "{path}");
     }
     assert_eq!(listed(&acme, "/mcp"), [email("ben"), email("ada")]);
-    // The limits of a key hold too, and so do those of an agent session.
+    // The limits of a key hold too, and so do the limits of an agent session.
     let key = json!({"name": "narrow", "tenant": "acme", "scopes": ["operate"], "allow": ["mail/forward"]});
     let narrow = gateway.client().post("/admin/keys", key).json();
     let narrow = gateway.anonymous().with_key(narrow["key"].as_str().unwrap());

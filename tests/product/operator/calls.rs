@@ -232,7 +232,7 @@ fn three_commands_lead_from_a_report_of_a_user_to_the_reason() {
         listed.contains("ann").then_some(listed)
     });
     assert!(listed.contains("reauthorization-required  user"), "{listed}");
-    // The user may say who they are in the words of the application, or in those of the service.
+    // The user may say who they are as the application knows them, or as the service does.
     for who in [
         ["--subject", "ann"],
         ["--user-identifier", "ada@example.com"],

@@ -1,5 +1,7 @@
 //! Accounts of all tenants, for the operator.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use serde_json::{Value, json};
 use support::{Dialect, Endpoint, OAuthProvider, Reply, Setup, Store, Upstream, module, wait_for};
 
@@ -132,10 +134,11 @@ fn a_refresh_that_fails_is_overdue_from_the_first_time_that_it_was_due() {
     for failure in [refused, Reply::empty(503)] {
         provider.break_tokens(failure);
         // The refresh is due since two minutes, and the access token is good for a minute.
-        let now = "CAST(strftime('%s', 'now') AS INTEGER) * 1000";
-        let due = format!("next_refresh_at = {now} - 120000, expires_at = {now} + 60000");
-        assert_eq!(gateway.home().sqlite(&format!("UPDATE integrations SET {due}, version = version + 1")), 1);
-        let due_at = operator.get("/admin/integrations").ok()["integrations"][0]["next_refresh_at"].clone();
+        let due = SystemTime::now() - Duration::from_secs(120);
+        let due_ms = due.duration_since(UNIX_EPOCH).unwrap().as_millis();
+        let changed = format!("next_refresh_at = {due_ms}, expires_at = {due_ms} + 180000, version = version + 1");
+        assert_eq!(gateway.home().sqlite(&format!("UPDATE integrations SET {changed}")), 1);
+        let due_at = json!(humantime::format_rfc3339_millis(due).to_string());
         let failing = wait_for("the failure", || {
             let shown = operator.get("/admin/integrations?overdue=true").ok()["integrations"][0].clone();
             shown["last_error"].is_string().then_some(shown)

@@ -103,7 +103,7 @@ fn a_key_calls_only_what_it_allows(store: &Store) {
 
 fn an_expired_key_is_refused(store: &Store) {
     let gateway = gateway(store);
-    let soon = SystemTime::now() + Duration::from_secs(3);
+    let soon = SystemTime::now() + Duration::from_secs(5);
     let body = json!({"name": "short", "scopes": ["operate"], "expires_at": humantime::format_rfc3339_millis(soon).to_string()});
     let (record, client) = make_key(&gateway, body);
     assert_eq!(record["expires_at"], humantime::format_rfc3339_millis(soon).to_string());
@@ -168,7 +168,7 @@ fn a_job_of_a_key_that_was_revoked_is_not_started(store: &Store) {
 fn a_job_of_a_key_that_has_expired_is_not_started(store: &Store) {
     let (service, gate) = (Upstream::start(), support::Gate::default());
     let gateway = held(store, &service, &gate);
-    let soon = SystemTime::now() + Duration::from_secs(4);
+    let soon = SystemTime::now() + Duration::from_secs(8);
     let body = json!({"name": "short", "scopes": ["operate"], "expires_at": humantime::format_rfc3339_millis(soon).to_string()});
     let (_, client) = make_key(&gateway, body);
     let job = client.call("account/collect", json!({"path": "/late"})).ok()["job_id"].as_str().unwrap().to_owned();

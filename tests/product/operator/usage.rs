@@ -1,6 +1,7 @@
 //! Usage: what tenants have called on each day, for the operator.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use support::{Client, Gateway, Reply, Setup, Store, Upstream, module, wait_for};
@@ -29,6 +30,16 @@ fn service() -> Upstream {
     service.reply("/a", Reply::json(json!({"done": true})));
     service.reply("/gone", Reply::json(json!({})).status(404));
     service
+}
+
+/// Waits for the next day (UTC) when it begins within a minute, so that all calls of a test are of
+/// one day.
+fn stay_within_a_day() {
+    const DAY_S: u64 = 24 * 60 * 60;
+    let passed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() % DAY_S;
+    if DAY_S - passed <= 60 {
+        std::thread::sleep(Duration::from_secs(DAY_S - passed));
+    }
 }
 
 fn usage(gateway: &Gateway, by: &str) -> Vec<Value> {
@@ -74,6 +85,7 @@ fn call_tool(client: &Client, tool: &str, arguments: Value) -> Value {
 
 fn calls_by_every_way_are_counted(store: &Store) {
     let service = service();
+    stay_within_a_day();
     let gateway = started(store, &service, "[calls]\nkeep = \"none\"");
     let acme = client(&gateway, "acme", None, "operate,proxy");
     let ann = client(&gateway, "acme", Some("ann"), "operate");
@@ -139,6 +151,7 @@ fn calls_by_every_way_are_counted(store: &Store) {
 
 fn usage_has_pages_days_and_a_command(store: &Store) {
     let service = service();
+    stay_within_a_day();
     let gateway = started(store, &service, "");
     for tenant in ["a", "b", "c"] {
         let caller = client(&gateway, tenant, Some("ann"), "operate");

@@ -41,7 +41,8 @@ fn removing_a_file_removes_its_connector() {
     fs::remove_file(gateway.home().module("liar")).unwrap();
     support::wait_for("the removal", || gateway.connector("liar").is_none().then_some(()));
     gateway.call("liar/version", json!({})).problem(404, "unknown-connector");
-    assert_eq!(gateway.metric("gateway_swaps_total{connector=\"liar\",outcome=\"removed\"}"), 1.0);
+    let removed = "gateway_swaps_total{connector=\"liar\",outcome=\"removed\"}";
+    support::wait_for("the count of the removal", || (gateway.metric(removed) == 1.0).then_some(()));
     let gateway = gateway.start_again();
     assert_eq!(gateway.connector("liar"), None);
     gateway.home().put("liar", &module::guest("liar"));

@@ -46,7 +46,8 @@ fn a_hundred_swaps_under_load_fail_no_request() {
         load.wait_for_more(1);
         assert_eq!(load.stop().failures, Vec::<String>::new());
     }
-    assert_eq!(gateway.metric("gateway_swaps_total{connector=\"liar\",outcome=\"swapped\"}"), 100.0);
+    let swapped = "gateway_swaps_total{connector=\"liar\",outcome=\"swapped\"}";
+    support::wait_for("the count of the swaps", || (gateway.metric(swapped) == 100.0).then_some(()));
 }
 
 #[test]

@@ -18,10 +18,14 @@ fn replace(path: &Path, text: &str) {
     fs::rename(aside, path).unwrap();
 }
 
+/// Replaces both files. The gateway stands still meanwhile, so that it never finds one of them
+/// without the other.
 fn renew(gateway: &Gateway, issued: &Issued) {
     let (certificate, key) = gateway.home().pair();
+    gateway.stand_still();
     replace(&certificate, &issued.certificate);
     replace(&key, &issued.key);
+    gateway.go_on();
 }
 
 /// The lines of the log about changed files that are not used.
@@ -91,13 +95,17 @@ fn files_that_cannot_be_used_are_logged_once_and_the_previous_certificate_serves
     assert!(complaint.contains("cannot be read"), "{complaint}");
 
     let expired = authority.issue_until((2020, 1, 1));
+    gateway.stand_still();
     expired.write(&certificate, &key);
+    gateway.go_on();
     let complaint = wait_for_complaints(&gateway, 4);
     assert!(complaint.contains("has expired at 2020-01-01"), "{complaint}");
     assert_eq!(presented(&gateway, &authority), first);
     assert_serves(&gateway.client());
 
+    gateway.stand_still();
     renewed.write(&certificate, &key);
+    gateway.go_on();
     wait_for("the renewed certificate", || (presented(&gateway, &authority) == renewed.der()).then_some(()));
     assert_eq!(complaints(&gateway).len(), 4);
     assert_serves(&gateway.client());

@@ -80,7 +80,7 @@ fn a_module_over_the_size_limit_is_refused_unread() {
 
 #[test]
 fn a_component_that_cannot_be_linked_is_refused_before_it_is_compiled() {
-    let gateway = gateway("compile.memory_mb = 64\ncompile.cpu_s = 1\nsandbox.core_instances_per_component = 32");
+    let gateway = gateway("compile.memory_mb = 64\ncompile.cpu_s = 10\nsandbox.core_instances_per_component = 32");
     let instances = format!("(core module $m) {}", "(core instance (instantiate $m))".repeat(33));
     let cases = [
         ("http", "(import \"wasi:http/types@0.2.0\" (instance))", "`disableFeatures` with `http` and `fetch-event`"),
@@ -96,7 +96,7 @@ fn a_component_that_cannot_be_linked_is_refused_before_it_is_compiled() {
 
 #[test]
 fn a_compile_bomb_is_refused_by_name_while_others_are_served() {
-    let gateway = gateway("compile.memory_mb = 64\ncompile.cpu_s = 2");
+    let gateway = gateway("compile.memory_mb = 64\ncompile.cpu_s = 5");
     let bomb = module::compile_bomb("", 4000, 1000);
     assert!(bomb.len() < 100_000, "it is {} bytes", bomb.len());
     gateway.home().put("bomb", &bomb);

@@ -50,8 +50,10 @@ fn no_text_of_a_manifest_has_control_or_format_characters_and_tables_and_logs_sh
         });
         assert!(listed.contains("control or format character"), "{listed}");
         assert_harmless(&listed);
-        let lines = gateway.lines();
-        assert!(lines.iter().any(|line| line.contains("control or format character")), "{lines:#?}");
+        let lines = support::wait_for("the refusal in the log", || {
+            let lines = gateway.lines();
+            lines.iter().any(|line| line.contains("control or format character")).then_some(lines)
+        });
         lines.iter().for_each(|line| assert_harmless(line));
     }
 }

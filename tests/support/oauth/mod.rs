@@ -286,7 +286,7 @@ impl OAuthProvider {
     /// Waits until this many requests of this purpose have come.
     ///
     /// # Panics
-    /// When they do not come within a minute.
+    /// When they do not come within four minutes.
     #[track_caller]
     pub fn wait_for(&self, endpoint: Endpoint, count: usize) {
         crate::wait_for(&format!("{count} requests of {endpoint:?}"), || (self.count(endpoint) >= count).then_some(()));

@@ -51,7 +51,7 @@ pub const KEY_ID: &str = "key-1";
 /// The id of the application.
 pub const APP_ID: &str = "4711";
 
-/// A private key in PEM: that of the service account and of the application (0), or another (1).
+/// A private key in PEM: the key of the service account and of the application (0), or another (1).
 pub fn private_key(number: usize) -> String {
     let text = STANDARD.encode(KEYS[number]);
     let lines: Vec<_> = text.as_bytes().chunks(64).map(String::from_utf8_lossy).collect();

@@ -28,7 +28,7 @@ fn a_poll_returns_the_stored_events_from_its_cursor_on(store: &Store) {
     assert_eq!((&rest["events"][0]["eventId"], &rest["hasMore"]), (&json!(two), &json!(false)));
     assert_eq!(agent.poll(&rest["cursor"])["events"], json!([]));
     assert_eq!(agent.poll(&Value::Null)["cursor"], rest["cursor"], "without a cursor, events count from now on");
-    // The ids are those of other callers.
+    // The ids belong to other callers.
     let id = trigger["id"].as_str().unwrap();
     let stored = world.events(id, "");
     let ids: Vec<&Value> = stored["events"].as_array().unwrap().iter().map(|event| &event["event"]["id"]).collect();
