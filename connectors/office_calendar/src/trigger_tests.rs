@@ -63,7 +63,7 @@ fn changes_of_all_events_are_events() {
         second["events"],
         json!([
             {"id": "e1/k2", "kind": "changed", "time": "2026-03-01T09:30:00Z", "data": changed},
-            {"id": "e2/removed", "kind": "removed", "time": null, "data": removed},
+            {"id": "e2/removed/61bc1458f6bea368", "kind": "removed", "time": null, "data": removed},
         ])
     );
     assert_eq!(paths(&gateway), ["/me/events/delta", "/me/events/delta?$deltatoken=d1"]);

@@ -60,7 +60,7 @@ fn changes_of_a_drive_are_events() {
             second["events"],
             json!([
                 {"id": "i1/{A},2", "kind": "changed", "time": "2026-03-02T10:00:00Z", "data": changed},
-                {"id": "i2/deleted", "kind": "deleted", "time": null, "data": deleted},
+                {"id": "i2/deleted/b40d12008a02aa6e", "kind": "deleted", "time": null, "data": deleted},
             ])
         );
         assert_eq!(paths(&gateway), [format!("{path}?token=latest"), format!("{path}?token=t1")]);

@@ -91,8 +91,8 @@ const ID_BYTES: usize = 6 << 10;
 struct Cursor {
     /// The ids of the newest papers, without versions, separated by spaces.
     ids: String,
-    /// The time at which the oldest of them was submitted. Older papers are not new. `None` if the
-    /// ids are those of all papers that matched.
+    /// The time at which the oldest of them was submitted. Older papers are not new. `None` if
+    /// `ids` has all papers that matched.
     oldest: Option<String>,
 }
 

@@ -1,5 +1,5 @@
 // The row of an operation as the contract has it (`row-additions`), from the words of a table. The
-// rules of rows, and the requests that follow from them, are those of the crate `rows` alone.
+// rules of rows, and the requests that follow from them, are in the crate `rows` alone.
 
 import { encode, encodeName } from "./encoding.js";
 import { isFile } from "./fields.js";

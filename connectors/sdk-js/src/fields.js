@@ -151,7 +151,7 @@ function typed(field) {
   }
 }
 
-/** The members of a file, which are those of the files in answers. */
+/** The members of a file, which files in answers have too. */
 const FILE = {
   properties: {
     file_name: { type: "string", minLength: 1, maxLength: 255 },

@@ -9,7 +9,7 @@ const WORDS = ["items", "limit", "progress", "cursor", "link", "parameter", "pag
 
 /**
  * The items at the JSON Pointer `items` of each page, at most `limit`, as an iterable. `request` is
- * for the first page. The other words are those of `pages` in a table.
+ * for the first page. The other words are the same as for `pages` in a table.
  */
 export function pages(request, words) {
   return new Pages(request, words);

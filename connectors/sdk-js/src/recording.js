@@ -36,7 +36,7 @@ export class Recording {
     this.#fails = parts.problem !== undefined;
   }
 
-  /** The answer to a request of the contract. `parts` are those of a form with files. */
+  /** The answer to a request of the contract. `parts` are the parts of a form with files. */
   take(asked, parts = []) {
     const index = this.#left.findIndex(({ request }) => isFor(request, asked, parts));
     if (index < 0) {

@@ -43,7 +43,7 @@ pub const fn is_provider(identifier: &str, auth: &Auth) -> bool {
 pub struct OAuth2 {
     /// Name of the provider, for example `google`. The operator sets the client credentials in the
     /// section `[oauth_clients.IDENTIFIER]` of the connector. A connector that came with the gateway
-    /// may use those of its provider. The connector's identifier must be another name.
+    /// may use its provider's credentials. The connector's identifier must be another name.
     pub provider: &'static str,
     /// Empty if only the operator knows it.
     pub authorization_url: &'static str,

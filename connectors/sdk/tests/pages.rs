@@ -1,4 +1,4 @@
-//! Lists that have pages. The cases are those of `shared/pages.json`, which the tests of the SDKs for
+//! Lists that have pages. The cases are in `shared/pages.json`, which the tests of the SDKs for
 //! other languages walk too.
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]

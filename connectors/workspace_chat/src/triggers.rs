@@ -1,6 +1,6 @@
 //! Messages that are written in a space, as events.
 //!
-//! Google lists the events of a space by their time, and those of the last 28 days at most. The
+//! Google lists the events of a space by their time, and no events older than 28 days. The
 //! cursor is the time of the last one, as Google wrote it.
 
 use connector_sdk::triggers::{Event, Events, Read, Trigger, Value};

@@ -30,7 +30,7 @@ use metrics::Metrics;
 use store::{ApiKey, KeyHash, Store, StoreError};
 
 /// Longest time until a change by another process is noticed. Each poll reads one row.
-const POLL: Duration = Duration::from_secs(1);
+pub(crate) const POLL: Duration = Duration::from_secs(1);
 
 /// Time between two writes of the last use of keys. With it, a last use is in the store after less
 /// than a minute.
@@ -51,8 +51,8 @@ pub struct Authenticator {
     metrics: Arc<Metrics>,
     table: ArcSwap<KeyTable>,
     began: Instant,
-    /// Milliseconds from `began` to the last time at which the table was known to be that of the
-    /// store. 0 before the first reading.
+    /// Milliseconds from `began` to the last time at which the table was known to equal the store.
+    /// 0 before the first reading.
     confirmed_ms: AtomicU64,
     /// The age from which on the table tells nothing about a key.
     max_age: Duration,

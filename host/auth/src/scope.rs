@@ -49,8 +49,8 @@ impl Scopes {
         [Scope::Operate, Scope::Integrate, Scope::Admin].into_iter().collect()
     }
 
-    /// Reads names separated by spaces. Unknown names, such as those of a later version, are
-    /// ignored.
+    /// Reads names separated by spaces. Unknown names, such as the scopes of a later version,
+    /// are ignored.
     pub fn parse(names: &str) -> Self {
         Scope::ALL.into_iter().filter(|scope| names.split(' ').any(|name| name == scope.name())).collect()
     }

@@ -146,9 +146,11 @@ mod tests {
         let caller = sessions.find(&hash).await.unwrap();
         assert_eq!((caller.key_id.as_ref(), caller.session.is_some()), (Some(&id), true));
         assert!(other.agent_sessions().end("acme", None, &id).await.unwrap());
+        // A busy machine may take longer than the time for which a session is kept.
+        assert!(FRESH < Duration::from_secs(2), "{FRESH:?}");
         let ended = Instant::now();
         while sessions.find(&hash).await.is_ok() {
-            assert!(ended.elapsed() < Duration::from_secs(2), "the session is still accepted");
+            assert!(ended.elapsed() < Duration::from_secs(30), "the session is still accepted");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         assert!(matches!(sessions.find(&hash).await, Err(AuthError::AgentSessionEnded)));

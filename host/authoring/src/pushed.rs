@@ -124,7 +124,7 @@ impl Pushed {
         }
     }
 
-    /// The lines in which the events differ from those of the recording. With `update`, the events
+    /// The lines in which the events differ from the recorded events. With `update`, the events
     /// are written into the file.
     ///
     /// # Errors

@@ -108,8 +108,7 @@ pub(crate) struct Round {
     pub(crate) latencies: Vec<f64>,
     /// Duration of the round in seconds.
     pub(crate) seconds: f64,
-    /// The calls of the connection that made the most, divided by those of the one that made the
-    /// fewest.
+    /// The most calls that a connection made, divided by the fewest.
     pub(crate) unfairness: f64,
 }
 

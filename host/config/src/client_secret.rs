@@ -1,5 +1,5 @@
 //! Secrets that the configuration has as text or as the name of a file: the keys `client_secret`
-//! and `client_secret_file`, and those of a private key and of the token of an application.
+//! and `client_secret_file`, and the keys of a private key and of the token of an application.
 
 use std::fs;
 

@@ -118,7 +118,7 @@ pub struct StreamedRequest {
     pause: Duration,
 }
 
-/// The rest is read and dropped, as that of any other body.
+/// The rest is read and dropped, as the rest of any other body is.
 impl Drop for StreamedRequest {
     fn drop(&mut self) {
         *self.left.lock() = self.incoming.take();

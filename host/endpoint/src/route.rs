@@ -124,7 +124,7 @@ pub struct Peer {
 
 /// Routes that belong together in metrics, log lines and the API's description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of the routes")]
+#[expect(missing_docs, reason = "the routes have the same names")]
 pub enum Family {
     Operations,
     Proxy,

@@ -27,7 +27,8 @@ pub struct Import {
     pub user_identifier: String,
     /// The credentials of the account.
     pub credentials: ImportedCredentials,
-    /// The scopes that the user has permitted. `None` for those of the connector.
+    /// The scopes that the user has permitted. `None` for the scopes of the
+    /// connector.
     pub scopes: Option<Vec<String>>,
     /// The account at the service.
     pub account: Account,

@@ -12,8 +12,8 @@ use prometheus_client::registry::Registry;
 
 use super::{BOUNDS, Durations, Metrics, OperationLabels, RequestLabels};
 
-/// The operations of routes that no caller's work is about: those of operators, and those of
-/// machines that watch the gateway, such as health checks. If they counted, a gateway without a
+/// The operations of routes that no caller's work is about: the routes of operators, and the routes
+/// of machines that watch the gateway, such as health checks. If they counted, a gateway without a
 /// single call would seem to be busy, and a gateway that answers health checks with 503 to fail.
 const NOT_OF_CALLERS: [&str; 2] = [ADMIN, SYSTEM];
 
@@ -29,7 +29,7 @@ const BUCKETS: usize = BOUNDS.len() + 1;
 /// Totals since the start of the gateway.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Answers to callers: to all requests but those of [`NOT_OF_CALLERS`].
+    /// Answers to callers: to all requests, except for the operations of [`NOT_OF_CALLERS`].
     pub answers: u64,
     /// Those with a status of 500 or more.
     pub faults: u64,

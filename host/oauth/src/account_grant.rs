@@ -17,7 +17,7 @@ pub enum AccountGrant {
     ClientCredentials {
         /// The client. It has a secret.
         client: OauthClient,
-        /// The scopes to request. `None` for those of the connector.
+        /// The scopes to request. `None` for the scopes of the connector.
         scopes: Option<Vec<String>>,
     },
     /// A service account that signs assertions (RFC 7523, section 2.1).
@@ -26,14 +26,14 @@ pub enum AccountGrant {
         key: ServiceAccountKey,
         /// The user for whom it acts.
         subject: Option<String>,
-        /// The scopes to request. `None` for those of the connector.
+        /// The scopes to request. `None` for the scopes of the connector.
         scopes: Option<Vec<String>>,
     },
     /// An installation of an application.
     AppInstallation {
         /// The id of the installation.
         installation_id: String,
-        /// The account's own application. `None` for that of the configuration.
+        /// The account's own application. `None` for the application of the configuration.
         app: Option<OauthApp>,
     },
 }
@@ -201,7 +201,7 @@ impl AccountGrant {
         }
     }
 
-    /// The scopes that the account brings. `None` for those of the connector.
+    /// The scopes that the account brings. `None` for the scopes of the connector.
     pub fn scopes(&self) -> Option<&[String]> {
         match self {
             Self::ClientCredentials { scopes, .. } | Self::ServiceAccount { scopes, .. } => scopes.as_deref(),

@@ -37,7 +37,7 @@ pub struct TenantClient {
     pub id: String,
     /// The registration.
     pub client: OauthClient,
-    /// The scopes that users are asked to permit. `None` for those of the connector.
+    /// The scopes that users are asked to permit. `None` for the scopes of the connector.
     pub scopes: Option<Vec<String>>,
     /// The URL that the provider sends users back to. `None` for the gateway's.
     pub redirect_url: Option<String>,

@@ -29,7 +29,7 @@ struct Call {
     /// The process that gives the key back, which may be killed before that is stored.
     releasing: Option<Arc<Process>>,
     writes: u32,
-    /// Its runs that have not ended, those of killed processes among them.
+    /// Its runs that have not ended, including the runs of killed processes.
     running: u32,
     /// The processes that begin it, and do not know yet whether they may.
     beginning: Vec<Arc<Process>>,

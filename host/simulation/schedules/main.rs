@@ -105,7 +105,7 @@ use webhooks::Events;
 /// Schedules of one run of the tests.
 const SCHEDULES: u64 = 200;
 
-/// Schedules that every run of the tests has too: those of the tables above.
+/// Schedules that every run of the tests has too: the schedules of the tables above.
 const FOUND: [u64; 23] = [
     52, 80, 241, 430, 1424, 1795805682, 1795806523, 1795807013, 1795807378, 1795808339, 1795809935, 1795810325,
     1795811479, 1795811927, 1795812129, 1795814131, 1795814558, 1795818208, 1795821714, 1795865821, 1795869055,

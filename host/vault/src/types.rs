@@ -15,7 +15,7 @@ pub struct Sealed {
     pub bytes: Vec<u8>,
 }
 
-/// Reads the column of the data key, and that of the sealed bytes.
+/// Reads the column of the data key, and the column of the sealed bytes.
 impl FromRow for Sealed {
     fn from_row(row: &mut Row) -> Result<Self, StoreError> {
         Ok(Self { key_id: row.read()?, bytes: row.read()? })

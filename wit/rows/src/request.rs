@@ -30,7 +30,7 @@ pub struct Request<'a> {
     pub upstream: &'a str,
     /// Path and query below the base URL of the upstream, percent-encoded.
     pub path: String,
-    /// The headers, without those of the body.
+    /// The headers, without the headers of the body.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Option<Body>,

@@ -119,8 +119,8 @@ pub fn answer_to(question: &[u8]) -> String {
     answer.to_string()
 }
 
-/// The mistakes of the headers, then those of the rows and of the examples, in their order, then those
-/// of the events.
+/// The mistakes in the headers, then in the rows and in the examples, in their order, then in the
+/// events.
 fn check(asked: &Check<'_>) -> Value {
     let upstreams: Vec<&str> = asked.upstreams.iter().map(AsRef::as_ref).collect();
     let settings: Vec<(&str, Value)> =

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{Broken, ensure};
 
 /// Returns `true` for a character that is not seen and that changes how others are shown: control
-/// and format characters (Unicode categories Cc and Cf, among them those of bidirectional text),
+/// and format characters (Unicode categories Cc and Cf, such as the characters of bidirectional text),
 /// and the separators of lines and paragraphs.
 #[must_use]
 pub fn is_hidden(character: char) -> bool {

@@ -155,7 +155,7 @@ impl Budget {
         Arc::ptr_eq(&self.log, &other.log)
     }
 
-    /// Returns all units but those of the calls of the last period. No call is allowed from now on.
+    /// Returns all units that no call of the last period has taken. No call is allowed from now on.
     pub fn close(&self) -> BudgetReport {
         {
             let mut log = self.log.lock();

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use hyper::Method;
 use parking_lot::Mutex;
 use tokio::io::AsyncReadExt;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::Instant;
 
 use super::super::testing::{
@@ -229,13 +229,17 @@ async fn a_connection_that_breaks_is_tried_again_only_if_the_request_changes_not
     }
 }
 
+/// A port that is taken, and at which no one listens.
+fn refusing() -> TcpSocket {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    socket
+}
+
 #[tokio::test]
 async fn a_connection_that_was_never_made_is_tried_again_for_any_method() {
-    let address = raw(|_, _| async {}).await;
-    let closed = std::net::SocketAddr::new(address.ip(), {
-        // A port that was free a moment ago.
-        std::net::TcpListener::bind((address.ip(), 0)).unwrap().local_addr().unwrap().port()
-    });
+    let refusing = refusing();
+    let closed = refusing.local_addr().unwrap();
     let attempts = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&attempts);
     let upstream = upstream(&format!("http://{closed}"), &[])
@@ -248,7 +252,8 @@ async fn a_connection_that_was_never_made_is_tried_again_for_any_method() {
 #[tokio::test]
 async fn the_record_of_a_call_tells_if_an_upstream_may_have_acted_on_a_request() {
     let broken = raw(|_, stream| hang_up(stream)).await;
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let refusing = refusing();
+    let closed = refusing.local_addr().unwrap();
     let mut places = vec![
         (format!("http://{broken}"), true),
         (format!("http://{closed}"), false),
@@ -366,7 +371,7 @@ async fn the_record_of_a_call_keeps_an_attempt_that_its_deadline_ends_and_at_mos
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent = format!("http://{}", listener.local_addr().unwrap());
     let record = Arc::new(CallRecord::keeping_attempts());
-    let deadline = Instant::now() + Duration::from_millis(50);
+    let deadline = Instant::now() + Duration::from_secs(2);
     let request = Request { record: Some(Arc::clone(&record)), deadline, ..get("/slow") };
     assert!(egress().send(&upstream(&silent, &[]), &request).await.is_err());
     assert!(record.attempts().iter().all(|attempt| attempt.status.is_none()) && !record.attempts().is_empty());

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use url::form_urlencoded;
 
-use super::page::ADDRESS_FIELD;
+use super::link_page::ADDRESS_FIELD;
 use contract::{AddressPart, PartForm};
 use gateway::Gateway;
 use integrations::{Begun, ConnectRequest, CredentialField, CredentialsForm, FieldKind, Way};

@@ -6,10 +6,12 @@
 //! - [`browser`]: the cookie that makes a link one browser's
 //! - [`form`]: the form of the page, as a browser sends it
 //! - [`page`]: the pages as HTML
+//! - [`link_page`]: the page of a link as HTML, with the connectors and the forms for accounts
 //! - [`words`]: every text of the pages
 
 mod browser;
 mod form;
+mod link_page;
 mod links;
 mod page;
 mod returning;

@@ -12,7 +12,8 @@ use url::{Url, form_urlencoded};
 
 use super::browser::Browser;
 use super::form::Form;
-use super::page::{self, ConnectPage, ConnectorRow, DevicePage, connect_page, device_page, message_in, redirect};
+use super::link_page::{ConnectPage, ConnectorRow, connect_page};
+use super::page::{self, DevicePage, device_page, message_in, redirect};
 use super::words::{Message, Words};
 use body::Body;
 use calls::Connection;

@@ -162,7 +162,7 @@ impl Outbound {
         self
     }
 
-    /// Requests give way to those of callers. For operations that no caller waits for.
+    /// Requests give way to the requests of callers. For operations that no caller waits for.
     #[must_use]
     pub fn giving_way(mut self) -> Self {
         self.gives_way = true;

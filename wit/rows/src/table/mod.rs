@@ -35,7 +35,7 @@ pub struct TableRow {
     pub fixed_body: Vec<(String, Value)>,
     /// Query parameters that are sent unless the caller gives them.
     pub default_query: Vec<(String, Value)>,
-    /// Further parameters that suppress those of `default_query`.
+    /// Further parameters that suppress the parameters of `default_query`.
     pub default_query_unless: Vec<String>,
     /// `true` if callers may shape the answer.
     pub envelope: bool,
@@ -153,7 +153,7 @@ impl TableRow {
             && self.part(field) == RequestPart::Body
     }
 
-    /// The declaration of the row. `headers` are those of the table, and `entries` says how lists
+    /// The declaration of the row. `headers` are the table's headers, and `entries` says how lists
     /// among the query's entries are sent.
     #[must_use]
     pub fn declaration(&self, upstream: &str, headers: &[DeclaredHeader], entries: &Lists) -> Declaration {

@@ -5,8 +5,8 @@
 //! into these types. They have only the parts that a rule needs.
 //!
 //! [`check()`] checks names, limits, addresses and references, [`check_auth_additions`] the
-//! declarations of `auth-additions`, [`check_page_additions`] those of `page-additions`, and
-//! [`check_trigger_additions`] those of `trigger-additions`.
+//! declarations of `auth-additions`, [`check_page_additions`] the declarations of
+//! `page-additions`, and [`check_trigger_additions`] the declarations of `trigger-additions`.
 //! [`check_schemas`] parses the schemas and examples; a gateway that checks untrusted connectors
 //! calls it in the process that compiles their code.
 

@@ -277,7 +277,7 @@ fn insert_fields(schema: &mut Map<String, Value>, fields: &[Field]) {
     schema.insert("additionalProperties".to_owned(), Value::Bool(false));
 }
 
-/// The members of a file, which are those of the files in answers.
+/// The members of a file, which files in answers have too.
 fn insert_file(schema: &mut Map<String, Value>) {
     let properties = json!({
         "file_name": {"type": "string", "minLength": 1, "maxLength": FILE_NAME_BYTES},

@@ -183,8 +183,8 @@ impl Row {
         matches!(self.action, Action::Request { .. })
     }
 
-    /// The row without spans. A function has no request, so its fields are treated as those of a
-    /// POST.
+    /// The row without spans. A function has no request, so its fields are treated as the
+    /// fields of a POST.
     pub(crate) fn without_spans(&self) -> TableRow {
         let (method, path) = match &self.action {
             Action::Request { method, path, .. } => (*method, path.value()),

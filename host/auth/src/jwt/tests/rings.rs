@@ -4,7 +4,7 @@ use tokio::runtime::Handle;
 use url::Url;
 
 async fn wait_for_keys(ring: &KeyRing, url: &Url) {
-    for _ in 0..500 {
+    for _ in 0..6000 {
         if ring.keys(url, true).unwrap().is_some() {
             return;
         }
