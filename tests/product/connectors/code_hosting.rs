@@ -256,7 +256,7 @@ fn issues_are_searched_in_several_repositories() {
 #[test]
 fn a_search_answers_with_5000_issues_of_full_size() {
     // The gateway of the tests is not optimised, and what it does for the connector counts.
-    let connected = connected("limits.cpu_ms = 60000");
+    let connected = connected("limits.cpu_ms = 10000");
     let body = "x".repeat(4_500);
     connected.provider.on_api(move |seen, _| {
         pages(seen, 7_000, |number| {

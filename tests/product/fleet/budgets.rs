@@ -97,7 +97,7 @@ fn one_gateway_may_use_the_whole_rate_limit_while_the_others_need_nothing() {
     let fleet: Fleet<3> = Fleet::start(300);
     // A call waits a second for units, in which a busy machine may bring none.
     let accepted: usize = (0..3).map(|_| use_up(&fleet.gateways[1])).sum();
-    assert!(accepted >= 285, "{accepted} calls were accepted at once");
+    assert!(accepted >= 285, "{accepted} calls were accepted");
     wait_for("the others to return what they do not need", || {
         use_up(&fleet.gateways[1]);
         (fleet.sent() == 300).then_some(())

@@ -51,7 +51,7 @@ fn a_database_that_stalls_at_the_look_up_and_again_at_storing_has_one_time_for_b
     );
     let stall = Duration::from_millis(1400);
     // On a busy machine, an answer may need more time, but not each one.
-    wait_for("an answer after one time for both", || {
+    let is_in_time = (0..5).any(|_| {
         proxy.hold();
         let mut sent = connection(&gateway.address(), head.as_bytes());
         sleep(stall);
@@ -65,8 +65,9 @@ fn a_database_that_stalls_at_the_look_up_and_again_at_storing_has_one_time_for_b
         let stalled = stall + begun.elapsed();
         proxy.restore();
         assert!(answered.starts_with("HTTP/1.1 503 "), "{answered}");
-        (stalled < Duration::from_millis(2600)).then_some(())
+        stalled < Duration::from_millis(2600)
     });
+    assert!(is_in_time, "the search and the storing have one time together");
 }
 
 #[test]

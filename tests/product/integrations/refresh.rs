@@ -78,6 +78,7 @@ fn an_expired_token_is_refreshed_before_the_call(store: &Store) {
     expire(store, &gateway, &provider);
     assert_eq!(who(&client).ok(), me("ada"));
     assert_eq!(client.call("account/composed", json!({"path": "/me"})).ok()["status"], 200);
+    assert_eq!(provider.refusals(Endpoint::Api), Vec::<String>::new(), "the expired token was not sent");
     // The call refreshes it, or the background refresh just before the call.
     assert_eq!((provider.count(Endpoint::Refresh), provider.reuses()), (1, 0), "{:?}", provider.events());
 }

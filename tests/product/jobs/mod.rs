@@ -9,10 +9,8 @@ mod outage;
 mod repeated_crashes;
 mod tenant_isolation;
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
-use support::{Client, Setup, Store, Upstream, module, wait_at_most};
+use support::{Client, Setup, Store, Upstream, module, wait_for};
 
 /// The guest `account` without accounts, as a connector of this service. This opens the connector's
 /// section.
@@ -54,9 +52,7 @@ fn is_put_back(client: &Client, id: &str) -> bool {
 /// Waits for a job to get this state, and returns its record.
 #[track_caller]
 fn wait(client: &Client, id: &str, status: &str) -> Value {
-    // The leases of a gateway that died end after up to forty seconds, and later if the database is
-    // busy.
-    wait_at_most(Duration::from_secs(180), &format!("the job to be {status}"), || {
+    wait_for(&format!("the job to be {status}"), || {
         let record = record(client, id);
         let ended = ["succeeded", "failed"].iter().any(|end| record["status"] == *end);
         assert!(record["status"] == status || !ended, "{record}");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::{Client, Gateway, Reply, Store, Upstream, wait_at_most};
+use support::{Client, Gateway, Reply, Store, Upstream, wait_at_most, wait_for};
 
 use super::setup;
 
@@ -80,7 +80,7 @@ fn kill_and_revive(mut gateways: Vec<Gateway>, service: &Upstream) -> Vec<Gatewa
     for kill in 1..=KILLS {
         // Each kill comes in the middle of the work.
         let count = kill * JOBS * 9 / 10 / KILLS;
-        wait_at_most(Duration::from_secs(180), "requests", || (service.seen().len() >= count).then_some(()));
+        wait_for("requests", || (service.seen().len() >= count).then_some(()));
         let gateway = gateways.remove(0);
         gateway.kill();
         gateways.push(gateway.start_again());

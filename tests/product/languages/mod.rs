@@ -13,7 +13,7 @@ use support::multipart::Part;
 use support::{Client, Dialect, Gateway, OAuthProvider, Reply, Setup, module, wait_at_most};
 
 /// The engine of a language is much code. On a busy machine it may take minutes to compile it.
-const COMPILE_TIME: Duration = Duration::from_secs(300);
+const COMPILE_TIME: Duration = Duration::from_secs(1200);
 
 /// The errors of what programs in JavaScript expect and a connector does not have.
 const NOT_IN_JAVASCRIPT: &[&str] =
@@ -38,7 +38,7 @@ impl World {
         let setup = Setup::new()
             .provider(identifier, &provider, &[("api", "")])
             .config("settings.version = \"2026-11\"\nlimits.cpu_ms = 10000");
-        let gateway = setup.config("[compile]\ncpu_s = 300").start();
+        let gateway = setup.config("[compile]\ncpu_s = 1200").start();
         gateway.home().put(identifier, &module);
         wait_at_most(COMPILE_TIME, "the module to be compiled", || gateway.connector(identifier));
         let gateway = registered(gateway, &provider);

@@ -83,7 +83,7 @@ fn a_client_that_closes_the_connection_ends_the_request_to_the_service() {
     for request in [agent.request("tools/call", call.clone()), gateway.client().request("POST", "/mcp").json(&batch)] {
         let pending = request.begin();
         let (mut stream, _) = service.accept().unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(240))).unwrap();
         let mut head = [0; 4096];
         assert!(stream.read(&mut head).unwrap() > 0 && head.starts_with(b"GET /wait "));
         pending.give_up();

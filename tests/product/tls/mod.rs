@@ -37,7 +37,7 @@ fn presented(gateway: &Gateway, authority: &Authority) -> CertificateDer<'static
 fn connect(gateway: &Gateway) -> TcpStream {
     let address = gateway.address();
     let stream = TcpStream::connect(address.strip_prefix("https://").unwrap()).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(240))).unwrap();
     stream
 }
 

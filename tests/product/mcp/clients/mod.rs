@@ -21,7 +21,7 @@ use crate::fleet::{key_of, wait_for_ready};
 use crate::integrations::{client, started};
 
 /// The longest time that a client takes to answer. Only a client that hangs takes as long.
-const MAX_WAIT: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_secs(240);
 
 /// A program with an official client. When this is dropped, its input ends, and it has as long to
 /// end as to answer.
