@@ -45,7 +45,7 @@ const CUT: Duration = Duration::from_secs(25);
 const STILL: Duration = Duration::from_secs(12);
 const FULL: Duration = Duration::from_secs(10);
 
-/// `keys.max_age_s`. It is much shorter than a cut, so that a gateway accepts no key at the end of one.
+/// `keys.max_age_s`. It is much shorter than a cut, so that a gateway accepts no key at its end.
 const KEY_AGE_S: u64 = 10;
 
 /// Time between two troubles, and the longest time until all is as before.
