@@ -9,8 +9,8 @@ use store::HookRequest;
 /// Requests that wait to be written.
 const MAX_WAITING: usize = 8192;
 
-/// As long as more requests wait, those of a flood are only counted. They must not take the places
-/// of the requests to other addresses, and must not keep the database busy.
+/// While more requests wait than this, the requests of a flood are only counted. A flood must not
+/// take the places of requests to other addresses, and must not keep the database busy.
 const MAX_OF_FLOOD: usize = 512;
 
 /// The outcome of a request that was rejected.

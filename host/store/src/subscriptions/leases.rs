@@ -61,9 +61,9 @@ impl Subscriptions<'_> {
             .await
     }
 
-    /// Lets no lease last longer than the time `life`, which is that of every lease, and makes work due
-    /// on the subscription when it ends. A longer one is the trace of a clock of the database that was
-    /// set back. The gateway that has the lease keeps it until then. Returns the number of leases.
+    /// Lets no lease last longer than `life`, the time for which each lease is taken, and makes work on
+    /// its subscription due when it ends. A lease becomes longer if the clock of the database is set
+    /// back. The gateway that has the lease keeps it for the time `life`. Returns the number of leases.
     pub async fn shorten_leases(self, life: Duration) -> Stored<u64> {
         // Gateways look often, and must not hold the write lock for nothing.
         let look = "SELECT EXISTS (SELECT 1 FROM subscriptions WHERE leased_until > now_ms() + $1)";

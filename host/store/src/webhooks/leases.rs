@@ -52,10 +52,10 @@ const SET_BACK: &str = "status = 'pending'
      AND (leased_until > now_ms() + $1 OR (fence = 0 AND next_attempt_at > now_ms() + $1))";
 
 impl Webhooks<'_> {
-    /// Lets no lease last longer than the time `life`, which is that of every lease. A longer one is
-    /// the trace of a clock of the database that was set back: without this, its delivery would wait
-    /// until the clock has reached the former time. The worker that has the lease keeps it until
-    /// then. Returns the number of leases and of new deliveries that were due too late.
+    /// Lets no lease last longer than `life`, the time for which each lease is taken. A lease becomes
+    /// longer if the clock of the database is set back, and its delivery would wait until the clock
+    /// shows the old time again. The worker that has the lease keeps it for the time `life`. Returns
+    /// the number of leases and of new deliveries that were due too late.
     pub async fn shorten_leases(self, life: Duration) -> Stored<u64> {
         // Gateways look often, and must not hold the write lock for nothing.
         let look = format!("SELECT EXISTS (SELECT 1 FROM webhook_deliveries WHERE {SET_BACK})");

@@ -167,7 +167,7 @@ impl Triggers {
     ) -> Result<Option<bool>, TriggerError> {
         let Subscription { id, fence, .. } = subscription;
         let mut ended = None;
-        // The account that is connected now has nothing to do with a former account.
+        // An account that is not identified must not end what an earlier account has at the service.
         let at_service = [&sealed.former, &sealed.standing].into_iter().flatten();
         for standing in at_service.filter(|_| subscription.is_identified) {
             ended = Some(self.end_at_service(subscription, sealed, standing, deadline).await);
