@@ -10,8 +10,10 @@ mod freed;
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::time::{Instant, sleep};
 
 pub use freed::return_freed_memory;
 
@@ -22,6 +24,13 @@ const SMALL_BYTES: usize = 4 << 10;
 /// The part of the budget, as a divisor, that calls may not use until they are admitted. Otherwise
 /// callers who send large bodies would take the memory of calls that already run.
 const RESERVED: u64 = 4;
+
+/// Time for which work that must not be lost waits for memory. See
+/// [`Reservation::wait_to_grow_to`].
+pub const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// Time between two looks for memory.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// The budget. Clones share it.
 #[derive(Clone, Debug)]
@@ -186,6 +195,33 @@ impl Reservation {
         Ok(())
     }
 
+    /// As [`Reservation::grow_to`], and waits for memory, at most for [`LONGEST_WAIT`]. A size that
+    /// never fits does not wait.
+    ///
+    /// # Errors
+    /// If the budget has too little left until the end. The size of the part does not change.
+    pub async fn wait_to_grow_to(&mut self, size: usize) -> Result<(), Exhausted> {
+        let end = Instant::now() + LONGEST_WAIT;
+        loop {
+            let refused = match self.grow_to(size) {
+                Ok(()) => return Ok(()),
+                Err(refused) => refused,
+            };
+            if size as u64 > self.ceiling || Instant::now() >= end {
+                return Err(refused);
+            }
+            sleep(LOOK).await;
+        }
+    }
+
+    /// As [`Reservation::grow_to`], for the result of work that is done, which must not be lost. It is
+    /// counted beyond the budget, and never refused.
+    pub fn grow_beyond_limit_to(&mut self, size: usize) {
+        self.ceiling = u64::MAX;
+        // The sum of all bytes is below this ceiling.
+        let _ = self.grow_to(size);
+    }
+
     /// Returns all but `size` bytes of the part.
     pub fn shrink_to(&mut self, size: usize) {
         let freed = self.bytes.saturating_sub(size as u64);
@@ -243,6 +279,10 @@ fn memory_of_machine() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
+    use tokio::time::timeout;
+
     use super::*;
 
     #[test]
@@ -259,6 +299,32 @@ mod tests {
         assert_eq!(budget.held(), 8000);
         budget.part().grow_to(SMALL_BYTES - 1).unwrap();
         drop(held);
+        assert_eq!(budget.held(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_waits_for_memory_and_may_go_beyond_the_budget() {
+        let budget = MemoryBudget::new(100_000);
+        let (mut others, mut held) = (budget.part(), budget.part());
+        others.grow_to(60_000).unwrap();
+        {
+            let mut waiting = pin!(held.wait_to_grow_to(50_000));
+            assert!(timeout(LONGEST_WAIT / 2, &mut waiting).await.is_err());
+            others.shrink_to(50_000);
+            timeout(2 * LOOK, waiting).await.unwrap().unwrap();
+        }
+        assert_eq!(budget.held(), 100_000);
+
+        let began = Instant::now();
+        assert_eq!(held.wait_to_grow_to(60_000).await, Err(Exhausted));
+        assert!(began.elapsed() >= LONGEST_WAIT);
+        held.grow_beyond_limit_to(60_000);
+        assert_eq!(budget.held(), 110_000);
+
+        let began = Instant::now();
+        assert_eq!(budget.part().wait_to_grow_to(100_001).await, Err(Exhausted));
+        assert_eq!(began.elapsed(), Duration::ZERO, "it never fits");
+        drop((others, held));
         assert_eq!(budget.held(), 0);
     }
 

@@ -2,26 +2,16 @@
 //! a stream.
 
 use std::error::Error as StdError;
-use std::time::Duration;
 
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Body as _;
 use serde_json::value::RawValue;
-use tokio::time::{Instant, sleep};
 
 use super::answer::RESPONSE_MB;
 use super::{Call, CallAnswer, Error, Services, UnmatchedField, run, unmatched_fields};
 use contract::Effect;
 use egress::EgressError;
 use memory::{MemoryBudget, Reservation};
-
-/// Longest time for which an answer waits for memory. The service waits meanwhile, and may give up.
-/// After it, the answer is counted beyond the budget: the call has run, so that its answer must not
-/// be lost.
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
-
-/// Time between two looks for memory.
-const LOOK: Duration = Duration::from_millis(100);
 
 /// The answer of a call that has run in the background.
 #[derive(Debug)]
@@ -67,7 +57,7 @@ async fn read_to_end(answer: CallAnswer, limit: u64, memory: &MemoryBudget) -> R
         if size > text.capacity() {
             let capacity = expected.unwrap_or(2 * text.capacity()).min(most).max(size);
             // The text may be copied to its new place.
-            hold(&mut held, memory, text.capacity() + capacity).await;
+            hold(&mut held, text.capacity() + capacity).await;
             text.reserve_exact(capacity - text.len());
             held.shrink_to(capacity);
         }
@@ -76,7 +66,7 @@ async fn read_to_end(answer: CallAnswer, limit: u64, memory: &MemoryBudget) -> R
     drop(body);
     let size = text.len();
     // A copy gives back the part of the buffer that is not used.
-    hold(&mut held, memory, if text.capacity() > size { text.capacity() + size } else { size }).await;
+    hold(&mut held, if text.capacity() > size { text.capacity() + size } else { size }).await;
     let checking = || match String::from_utf8(text) {
         Ok(text) => RawValue::from_string(text),
         // It says where the text is wrong.
@@ -101,18 +91,11 @@ fn broken_off(error: Box<dyn StdError + Send + Sync>, limit: u64) -> Error {
     }
 }
 
-/// Makes a part of the memory as large as `bytes`. Waits for memory, at most for [`LONGEST_WAIT`].
-async fn hold(held: &mut Reservation, memory: &MemoryBudget, bytes: usize) {
-    let end = Instant::now() + LONGEST_WAIT;
-    while held.grow_to(bytes).is_err() {
-        if Instant::now() >= end {
-            let mut beyond = memory.part_beyond_limit();
-            // This one is never refused.
-            let _ = beyond.grow_to(bytes);
-            *held = beyond;
-            return;
-        }
-        sleep(LOOK).await;
+/// Makes a part of the memory as large as `bytes`. The service waits meanwhile, and may give up. So
+/// the part goes beyond the budget in the end: the call has run, and its answer must not be lost.
+async fn hold(held: &mut Reservation, bytes: usize) {
+    if held.wait_to_grow_to(bytes).await.is_err() {
+        held.grow_beyond_limit_to(bytes);
     }
 }
 
@@ -122,6 +105,8 @@ mod tests {
     use bytes::Bytes;
     use hyper::StatusCode;
     use hyper::header::HeaderMap;
+    use memory::LONGEST_WAIT;
+    use tokio::time::Instant;
 
     use super::*;
 
