@@ -2,12 +2,22 @@
 
 use database::Tables;
 
+/// The text of a migration for a database: one text for both, or one for each of them.
+macro_rules! text {
+    (both $database:ident $name:literal) => {
+        include_str!(concat!("migrations/both/", $name, ".sql"))
+    };
+    (each $database:ident $name:literal) => {
+        include_str!(concat!("migrations/", stringify!($database), "/", $name, ".sql"))
+    };
+}
+
 /// The texts of migrations for both databases, by the names of their files.
 macro_rules! tables {
-    (oldest: $oldest:expr, probe: $probe:expr, $($name:literal),* $(,)?) => {
+    (oldest: $oldest:expr, probe: $probe:expr, $($for:ident $name:literal),* $(,)?) => {
         Tables {
-            sqlite: &[$(include_str!(concat!("migrations/sqlite/", $name, ".sql"))),*],
-            postgres: &[$(include_str!(concat!("migrations/postgres/", $name, ".sql"))),*],
+            sqlite: &[$(text!($for sqlite $name)),*],
+            postgres: &[$(text!($for postgres $name)),*],
             oldest: $oldest,
             probe: $probe,
         }
@@ -26,47 +36,48 @@ pub(crate) static TABLES: Tables = tables! {
         "UPDATE data_keys SET created_at = created_at + 1 WHERE retired_at IS NULL",
         "UPDATE data_keys SET created_at = created_at - 1 WHERE retired_at IS NULL",
     ],
-    "0001_initial",
-    "0002_integrations",
-    "0003_webhooks",
-    "0004_jobs",
-    "0005_accounts",
-    "0006_idempotency",
-    "0007_former_grants",
-    "0008_connector_changes",
-    "0009_sealed_storage",
-    "0010_modules",
-    "0011_audit",
-    "0012_key_limits",
-    "0013_labels",
-    "0014_operator_lists",
-    "0015_webhook_lists",
-    "0016_oauth_clients",
-    "0017_calls",
-    "0018_connect_links",
-    "0019_budgets",
-    "0020_tool_sets",
-    "0021_console_sessions",
-    "0022_console_people",
-    "0023_account_addresses",
-    "0024_grant_types",
-    "0025_device_codes",
-    "0026_failing_refreshes",
-    "0027_makers_of_links",
-    "0028_reasons_of_calls",
-    "0029_stored_bytes",
-    "0030_triggers",
-    "0031_agent_sessions",
-    "0032_usage",
-    "0033_agent_triggers",
-    "0034_people",
-    "0035_backlog",
-    "0036_links_of_people",
-    "0037_failed_calls",
-    "0038_inbox_rejections",
-    "0039_addresses_of_subscriptions",
-    "0040_unasked_services",
-    "0041_unknown_accounts",
+    each "0001_initial",
+    each "0002_integrations",
+    each "0003_webhooks",
+    each "0004_jobs",
+    each "0005_accounts",
+    each "0006_idempotency",
+    each "0007_former_grants",
+    each "0008_connector_changes",
+    both "0009_sealed_storage",
+    each "0010_modules",
+    each "0011_audit",
+    each "0012_key_limits",
+    both "0013_labels",
+    both "0014_operator_lists",
+    each "0015_webhook_lists",
+    each "0016_oauth_clients",
+    each "0017_calls",
+    each "0018_connect_links",
+    each "0019_budgets",
+    each "0020_tool_sets",
+    each "0021_console_sessions",
+    both "0022_console_people",
+    both "0023_account_addresses",
+    both "0024_grant_types",
+    each "0025_device_codes",
+    each "0026_failing_refreshes",
+    both "0027_makers_of_links",
+    both "0028_reasons_of_calls",
+    each "0029_stored_bytes",
+    each "0030_triggers",
+    each "0031_agent_sessions",
+    each "0032_usage",
+    each "0033_agent_triggers",
+    both "0034_people",
+    each "0035_backlog",
+    both "0036_links_of_people",
+    both "0037_failed_calls",
+    each "0038_inbox_rejections",
+    each "0039_addresses_of_subscriptions",
+    each "0040_unasked_services",
+    each "0041_unknown_accounts",
+    both "0042_waiting_webhooks",
 };
 
 #[cfg(test)]
