@@ -9,7 +9,7 @@ use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
 use super::trust::signature_of;
 use super::{ChangeError, Connector, Registry, renew};
-use store::{GrantChange, StoreError};
+use store::{GrantChange, GrantStep, GrantSwap, NewChange, StoreError};
 
 impl Registry {
     /// Grants hosts to a connector, in addition to those that are granted already. A running
@@ -25,9 +25,8 @@ impl Registry {
         let source = ModuleSource::Foreign(signature.as_deref());
         let granted = self.load(&module, Some(identifier), GrantSource::StoredAnd(hosts), source).await?;
         grants::check_named(&granted, hosts)?;
-        self.history.add(history::entry(&granted, Action::Granted, by, hosts.join(", "))).await?;
-        self.grants.change(identifier, GrantChange::Add(hosts)).await?;
-        self.renew_after_change().await?;
+        let entry = history::entry(&granted, Action::Granted, by, hosts.join(", "));
+        self.change_grants(identifier, entry, GrantChange::Add(hosts)).await?;
         Ok(granted)
     }
 
@@ -42,13 +41,19 @@ impl Registry {
         }
         let live = self.get(identifier);
         let entry = self.history.revocation(identifier, live.as_deref(), by, hosts.join(", ")).await?;
-        self.history.add(entry).await?;
-        self.grants.change(identifier, GrantChange::Remove(hosts)).await?;
-        self.renew_after_change().await
+        self.change_grants(identifier, entry, GrantChange::Remove(hosts)).await
     }
 
-    /// Makes the live connectors of this process again whose grants have just changed.
-    async fn renew_after_change(&self) -> Result<(), ChangeError> {
+    /// Changes the grants of a connector with the entry in the history, and makes the live connectors
+    /// of this process again whose grants have changed.
+    async fn change_grants(
+        &self,
+        identifier: &str,
+        entry: NewChange,
+        change: GrantChange<'_>,
+    ) -> Result<(), ChangeError> {
+        self.grants.count_change(identifier);
+        self.history.add(entry, GrantStep::Swap(GrantSwap::of_present(change))).await?;
         renew::all(self).await.map(drop).map_err(|error| ChangeError::Store(error).after_change())
     }
 

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use super::grant_form::is_grant;
 use super::last_served::LastServed;
 use super::{ChangeError, Connector};
-use store::{GrantChange, Store, StoreError};
+use store::{GrantSwap, Store, StoreError};
 
 /// A host of a connector, and whether the connector may reach it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,24 +107,9 @@ impl Grants {
         self.store.grants().revision().await
     }
 
-    /// Changes the grants of the present version.
-    pub(super) async fn change(&self, identifier: &str, change: GrantChange<'_>) -> Result<(), StoreError> {
-        self.count_change(identifier);
-        self.store.grants().change(identifier, change).await
-    }
-
-    /// Keeps the grants of the version `previous`, and changes them for the version `present`.
-    pub(super) async fn swap(
-        &self,
-        identifier: &str,
-        previous: Option<&str>,
-        present: &str,
-        change: GrantChange<'_>,
-    ) -> Result<(), StoreError> {
-        if !matches!(change, GrantChange::Add([])) {
-            self.count_change(identifier);
-        }
-        self.store.grants().swap(identifier, previous, present, change).await
+    /// Changes the grants, as a change that has no entry in the history.
+    pub(super) async fn swap(&self, identifier: &str, swap: GrantSwap) -> Result<(), StoreError> {
+        self.store.grants().swap(identifier, swap).await
     }
 
     /// The hosts of a connector with their states, sorted by host.

@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::Connector;
 use super::origin::Origin;
-use store::{Change, NewChange, Store, StoreError};
+use store::{Change, GrantStep, NewChange, Store, StoreError};
 
 /// The cause of a change of a connector.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,14 +120,15 @@ impl History {
         self.store.changes().list(identifier, limit).await
     }
 
-    /// Adds a change that a command or a route is about to make.
-    pub(super) async fn add(&self, entry: NewChange) -> Result<(), StoreError> {
-        self.store.changes().note(entry).await
+    /// Adds a change that a command or a route makes, with its change of the grants.
+    pub(super) async fn add(&self, entry: NewChange, grants: GrantStep) -> Result<(), StoreError> {
+        self.store.changes().note(entry, grants).await
     }
 
-    /// Adds a change that the gateway noticed in a folder, if the history does not end with it.
-    pub(super) async fn add_noticed(&self, entry: NewChange) -> Result<(), StoreError> {
-        self.store.changes().note_noticed(entry).await
+    /// Adds a change that the gateway noticed in a folder, if the history does not end with it, with
+    /// its change of the grants.
+    pub(super) async fn add_noticed(&self, entry: NewChange, grants: GrantStep) -> Result<(), StoreError> {
+        self.store.changes().note_noticed(entry, grants).await
     }
 
     /// The entry of a revocation of grants. The connector need not be live.

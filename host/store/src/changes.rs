@@ -6,10 +6,10 @@ use database::conditions::Conditions;
 use database::connection::{Connection, Durability};
 use database::value::values;
 
-use crate::Stored;
 use crate::audit::{self, Acting, AuditAction};
 use crate::handles::Changes;
 use crate::records::record;
+use crate::{GrantStep, Stored, grants};
 
 /// Maximum number of changes of one connector that are kept.
 const MAX_CHANGES: i64 = 1000;
@@ -85,24 +85,35 @@ record! {
 }
 
 impl Changes<'_> {
-    /// Adds a change to the history of its connector, and deletes the oldest ones.
-    pub async fn note(self, change: NewChange) -> Stored<()> {
+    /// Adds a change to the history of its connector, deletes the oldest ones, and changes the
+    /// grants, in one transaction.
+    pub async fn note(self, change: NewChange, grants: GrantStep) -> Stored<()> {
         let by = actor(&change);
-        self.0.write(Durability::PowerLoss, move |connection| insert_and_trim(connection, &by, &change)).await
+        self.0
+            .write(Durability::PowerLoss, move |connection| {
+                insert_and_trim(connection, &by, &change)?;
+                grants::step_on(connection, &change.connector, &grants)
+            })
+            .await
     }
 
-    /// Adds a change that this process has only noticed. Adds nothing if the history already ends
-    /// with the state after the change: the process that made the change, or another one that
+    /// The same for a change that this process has only noticed. Adds nothing if the history already
+    /// ends with the state after the change: the process that made the change, or another one that
     /// noticed it, has added it.
-    pub async fn note_noticed(self, change: NewChange) -> Stored<()> {
+    pub async fn note_noticed(self, change: NewChange, grants: GrantStep) -> Stored<()> {
         let (seen, by) = (change.clone(), actor(&change));
-        if self.0.read(move |connection| is_known(connection, &seen)).await? {
+        let changes_grants = !matches!(grants, GrantStep::Unchanged);
+        if !changes_grants && self.0.read(move |connection| is_known(connection, &seen)).await? {
             return Ok(());
         }
+        let durability = if changes_grants { Durability::PowerLoss } else { Durability::ProcessKill };
         self.0
-            .write(Durability::ProcessKill, move |connection| {
+            .write(durability, move |connection| {
                 connection.lock(&format!("history {}", change.connector))?;
-                if is_known(connection, &change)? { Ok(()) } else { insert_and_trim(connection, &by, &change) }
+                if !is_known(connection, &change)? {
+                    insert_and_trim(connection, &by, &change)?;
+                }
+                grants::step_on(connection, &change.connector, &grants)
             })
             .await
     }
@@ -193,6 +204,7 @@ pub(crate) fn insert_and_trim(connection: &mut dyn Connection, by: &Acting, chan
 #[cfg(test)]
 mod tests {
     use super::NewChange;
+    use crate::GrantStep::Unchanged;
     use crate::testing::{Site, on_every_database};
 
     on_every_database!(
@@ -218,7 +230,7 @@ mod tests {
     async fn changes_are_kept_with_their_actors_and_the_newest_is_first(site: Site) {
         let store = &site.store;
         for new in [change("one", "aa", true), change("two", "bb", true), change("one", "aa", false)] {
-            store.changes().note(new).await.unwrap();
+            store.changes().note(new, Unchanged).await.unwrap();
         }
         let of_one = store.changes().list(Some("one"), 10).await.unwrap();
         let seen: Vec<_> = of_one.iter().map(|change| (change.action.as_str(), change.installed)).collect();
@@ -237,13 +249,16 @@ mod tests {
             (change("one", "bb", false), 3),
             (change("one", "bb", true), 4),
         ] {
-            let (one, two) = tokio::join!(store.changes().note_noticed(new.clone()), other.changes().note_noticed(new));
+            let (one, two) = tokio::join!(
+                store.changes().note_noticed(new.clone(), Unchanged),
+                other.changes().note_noticed(new, Unchanged)
+            );
             one.unwrap();
             two.unwrap();
             assert_eq!(store.changes().list(Some("one"), 10).await.unwrap().len(), expected);
         }
-        store.changes().note(change("one", "", false)).await.unwrap();
-        store.changes().note_noticed(change("one", "bb", false)).await.unwrap();
+        store.changes().note(change("one", "", false), Unchanged).await.unwrap();
+        store.changes().note_noticed(change("one", "bb", false), Unchanged).await.unwrap();
         assert_eq!(store.changes().list(Some("one"), 10).await.unwrap().len(), 5);
     }
 
@@ -251,33 +266,33 @@ mod tests {
         let store = &site.store;
         let swap = async |digest: &str| store.changes().last_swap("one", digest).await.unwrap();
         let replaced = async |digest: &str| swap(digest).await.map(|swap| swap.replaced.1);
-        store.changes().note(change("one", "aa", true)).await.unwrap();
+        store.changes().note(change("one", "aa", true), Unchanged).await.unwrap();
         assert_eq!(swap("aa").await, None, "a new connector replaces no other");
-        store.changes().note(change("one", "bb", true)).await.unwrap();
+        store.changes().note(change("one", "bb", true), Unchanged).await.unwrap();
         let first = swap("bb").await.unwrap();
         assert_eq!(first.replaced, ("1.0.0".to_owned(), "aa".to_owned()));
         // Grants, or the same module once more.
-        store.changes().note(change("one", "bb", true)).await.unwrap();
+        store.changes().note(change("one", "bb", true), Unchanged).await.unwrap();
         assert_eq!(swap("bb").await, Some(first.clone()));
-        store.changes().note(change("one", "aa", true)).await.unwrap();
+        store.changes().note(change("one", "aa", true), Unchanged).await.unwrap();
         assert_eq!((replaced("aa").await.as_deref(), swap("bb").await), (Some("bb"), Some(first.clone())));
-        store.changes().note(change("one", "bb", true)).await.unwrap();
+        store.changes().note(change("one", "bb", true), Unchanged).await.unwrap();
         assert!(swap("bb").await.unwrap().number > first.number, "it is a swap again");
-        store.changes().note(change("one", "bb", false)).await.unwrap();
-        store.changes().note(change("one", "aa", true)).await.unwrap();
+        store.changes().note(change("one", "bb", false), Unchanged).await.unwrap();
+        store.changes().note(change("one", "aa", true), Unchanged).await.unwrap();
         assert_eq!(swap("aa").await, None, "it was removed before");
     }
 
     async fn the_oldest_changes_are_forgotten(site: Site) {
         let store = &site.store;
-        store.changes().note(change("other", "aa", true)).await.unwrap();
+        store.changes().note(change("other", "aa", true), Unchanged).await.unwrap();
         site.execute(
             "INSERT INTO connector_changes (connector, changed_at, action, actor_kind, actor, version, digest, installed, detail) \
              WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1005) \
              SELECT 'one', 0, 'added', 'file', '', '', '', TRUE, '' FROM numbers",
         )
         .await;
-        store.changes().note(change("one", "bb", true)).await.unwrap();
+        store.changes().note(change("one", "bb", true), Unchanged).await.unwrap();
         let kept = store.changes().list(Some("one"), 2000).await.unwrap();
         assert_eq!((kept.len(), &*kept[0].digest), (1000, "bb"));
         assert_eq!(store.changes().list(Some("other"), 10).await.unwrap().len(), 1);

@@ -7,8 +7,8 @@
 use database::connection::{Connection, Durability};
 use database::value::values;
 
-use crate::Stored;
 use crate::handles::Grants;
+use crate::{GrantStep, Stored};
 
 /// Maximum number of previous versions of a connector whose grants are kept. It is larger than the
 /// number of versions that can be rolled back to.
@@ -40,23 +40,10 @@ impl Grants<'_> {
         Ok(hosts.map(|hosts| hosts.split_whitespace().map(str::to_owned).collect()))
     }
 
-    /// Changes the grants of the serving version. A host that was granted before keeps the time of
-    /// its grant.
-    pub async fn change(self, connector: &str, change: GrantChange<'_>) -> Stored<()> {
-        self.swap(connector, None, "", change).await
-    }
-
-    /// Changes the grants for the version `present`, which replaces `previous`. The grants of
-    /// `previous` are kept for a rollback.
-    pub async fn swap(
-        self,
-        connector: &str,
-        previous: Option<&str>,
-        present: &str,
-        change: GrantChange<'_>,
-    ) -> Stored<()> {
+    /// Changes the grants of a connector, as a change that has no entry in the history. For one with
+    /// an entry see `store.changes().note`.
+    pub async fn swap(self, connector: &str, swap: GrantSwap) -> Stored<()> {
         let connector = connector.to_owned();
-        let swap = GrantSwap::new(previous, present, change);
         self.0.write(Durability::PowerLoss, move |connection| swap_on(connection, &connector, &swap)).await
     }
 
@@ -83,7 +70,8 @@ pub struct GrantSwap {
 }
 
 impl GrantSwap {
-    /// The version `present` replaces `previous`. See `store.grants().swap`.
+    /// The version `present` replaces `previous`, whose grants are kept for a rollback. A host that
+    /// was granted before keeps the time of its grant.
     pub fn new(previous: Option<&str>, present: &str, change: GrantChange<'_>) -> Self {
         let (exactly, added, removed) = match change {
             GrantChange::Add(hosts) => (false, hosts.to_vec(), Vec::new()),
@@ -93,10 +81,24 @@ impl GrantSwap {
         let previous = previous.filter(|previous| *previous != present).map(str::to_owned);
         Self { previous, present: present.to_owned(), exactly, added, removed }
     }
+
+    /// The grants of the serving version change.
+    pub fn of_present(change: GrantChange<'_>) -> Self {
+        Self::new(None, "", change)
+    }
+}
+
+/// Changes the grants of a connector in the transaction of the change that they belong to.
+pub(crate) fn step_on(connection: &mut dyn Connection, connector: &str, step: &GrantStep) -> Stored<()> {
+    match step {
+        GrantStep::Unchanged => Ok(()),
+        GrantStep::Swap(swap) => swap_on(connection, connector, swap),
+        GrantStep::Forget => forget_on(connection, connector),
+    }
 }
 
 /// Swaps the grants of a connector in a transaction.
-pub(crate) fn swap_on(connection: &mut dyn Connection, connector: &str, swap: &GrantSwap) -> Stored<()> {
+fn swap_on(connection: &mut dyn Connection, connector: &str, swap: &GrantSwap) -> Stored<()> {
     let GrantSwap { previous, present, exactly, added, removed } = swap;
     connection.lock(&format!("grants {connector}"))?;
     let granted = granted(connection, connector)?;
@@ -128,7 +130,7 @@ pub(crate) fn swap_on(connection: &mut dyn Connection, connector: &str, swap: &G
 }
 
 /// Deletes the grants of a connector in a transaction.
-pub(crate) fn forget_on(connection: &mut dyn Connection, connector: &str) -> Stored<()> {
+fn forget_on(connection: &mut dyn Connection, connector: &str) -> Stored<()> {
     connection.lock(&format!("grants {connector}"))?;
     connection.execute("DELETE FROM former_grants WHERE connector = $1", values![connector])?;
     connection.run("DELETE FROM grants WHERE connector = $1", values![connector])
@@ -141,6 +143,7 @@ fn granted(connection: &mut dyn Connection, connector: &str) -> Stored<Vec<Strin
 #[cfg(test)]
 mod tests {
     use super::GrantChange::{Add, Remove, Set};
+    use super::GrantSwap;
     use crate::testing::{Site, on_every_database};
 
     on_every_database!(
@@ -157,54 +160,54 @@ mod tests {
 
     async fn grants_are_added_and_removed_and_keep_their_times(site: Site) {
         let store = &site.store;
-        store.grants().change("demo", Add(&hosts(&["b.example", "a.example"]))).await.unwrap();
-        store.grants().change("other", Add(&hosts(&["a.example"]))).await.unwrap();
+        store.grants().swap("demo", GrantSwap::of_present(Add(&hosts(&["b.example", "a.example"])))).await.unwrap();
+        store.grants().swap("other", GrantSwap::of_present(Add(&hosts(&["a.example"])))).await.unwrap();
         assert_eq!(site.execute("UPDATE grants SET granted_at = 1").await, 3);
-        store.grants().change("demo", Add(&hosts(&["c.example", "b.example"]))).await.unwrap();
+        store.grants().swap("demo", GrantSwap::of_present(Add(&hosts(&["c.example", "b.example"])))).await.unwrap();
         assert_eq!(store.grants().of("demo").await.unwrap(), ["a.example", "b.example", "c.example"]);
-        store.grants().change("demo", Remove(&hosts(&["a.example", "z.example"]))).await.unwrap();
+        store.grants().swap("demo", GrantSwap::of_present(Remove(&hosts(&["a.example", "z.example"])))).await.unwrap();
         assert_eq!(store.grants().of("demo").await.unwrap(), ["b.example", "c.example"]);
         assert_eq!(store.grants().of("other").await.unwrap(), ["a.example"]);
-        store.grants().change("demo", Set(&hosts(&["b.example", "d.example"]))).await.unwrap();
+        store.grants().swap("demo", GrantSwap::of_present(Set(&hosts(&["b.example", "d.example"])))).await.unwrap();
         assert_eq!(store.grants().of("demo").await.unwrap(), ["b.example", "d.example"]);
         assert_eq!(site.execute("DELETE FROM grants WHERE host = 'b.example' AND granted_at = 1").await, 1);
     }
 
     async fn a_version_gets_its_grants_back_and_they_are_then_those_of_the_present(site: Site) {
         let store = &site.store;
-        store.grants().change("demo", Add(&hosts(&["b.example", "a.example"]))).await.unwrap();
-        store.grants().swap("demo", Some("one"), "two", Add(&hosts(&["c.example"]))).await.unwrap();
+        store.grants().swap("demo", GrantSwap::of_present(Add(&hosts(&["b.example", "a.example"])))).await.unwrap();
+        store.grants().swap("demo", GrantSwap::new(Some("one"), "two", Add(&hosts(&["c.example"])))).await.unwrap();
         // A gateway that notices the swap late does not store the grants of the second version for
         // the first one.
-        store.grants().swap("demo", Some("one"), "two", Add(&[])).await.unwrap();
+        store.grants().swap("demo", GrantSwap::new(Some("one"), "two", Add(&[]))).await.unwrap();
         assert_eq!(store.grants().previous("demo", "one").await.unwrap(), Some(hosts(&["a.example", "b.example"])));
         assert_eq!(store.grants().previous("demo", "two").await.unwrap(), None);
         let previous = store.grants().previous("demo", "one").await.unwrap().unwrap();
-        store.grants().swap("demo", Some("two"), "one", Set(&previous)).await.unwrap();
+        store.grants().swap("demo", GrantSwap::new(Some("two"), "one", Set(&previous))).await.unwrap();
         assert_eq!(store.grants().of("demo").await.unwrap(), ["a.example", "b.example"]);
         assert_eq!(store.grants().previous("demo", "one").await.unwrap(), None);
-        store.grants().swap("demo", Some("one"), "three", Set(&[])).await.unwrap();
-        store.grants().swap("demo", Some("three"), "four", Add(&[])).await.unwrap();
+        store.grants().swap("demo", GrantSwap::new(Some("one"), "three", Set(&[]))).await.unwrap();
+        store.grants().swap("demo", GrantSwap::new(Some("three"), "four", Add(&[]))).await.unwrap();
         assert_eq!(store.grants().previous("demo", "three").await.unwrap(), Some(Vec::new()));
     }
 
     async fn the_revision_grows_when_a_grant_changes(site: Site) {
         let store = &site.store;
         let first = store.grants().revision().await.unwrap();
-        store.grants().change("demo", Add(&hosts(&["a.example"]))).await.unwrap();
+        store.grants().swap("demo", GrantSwap::of_present(Add(&hosts(&["a.example"])))).await.unwrap();
         let added = store.grants().revision().await.unwrap();
         assert!(added > first);
-        store.grants().change("demo", Add(&hosts(&["a.example"]))).await.unwrap();
+        store.grants().swap("demo", GrantSwap::of_present(Add(&hosts(&["a.example"])))).await.unwrap();
         assert_eq!(store.grants().revision().await.unwrap(), added);
-        store.grants().change("demo", Remove(&hosts(&["a.example"]))).await.unwrap();
+        store.grants().swap("demo", GrantSwap::of_present(Remove(&hosts(&["a.example"])))).await.unwrap();
         assert!(store.grants().revision().await.unwrap() > added);
     }
 
     async fn forgotten_grants_are_gone_with_those_of_previous_versions(site: Site) {
         let store = &site.store;
         for connector in ["demo", "other"] {
-            store.grants().change(connector, Add(&hosts(&["a.example"]))).await.unwrap();
-            store.grants().swap(connector, Some("one"), "two", Add(&[])).await.unwrap();
+            store.grants().swap(connector, GrantSwap::of_present(Add(&hosts(&["a.example"])))).await.unwrap();
+            store.grants().swap(connector, GrantSwap::new(Some("one"), "two", Add(&[]))).await.unwrap();
         }
         store.grants().forget("demo").await.unwrap();
         assert!(store.grants().of("demo").await.unwrap().is_empty());
@@ -217,7 +220,7 @@ mod tests {
         let store = &site.store;
         for number in 0..=super::MAX_PREVIOUS {
             let (previous, present) = (format!("{number:02}"), format!("{:02}", number + 1));
-            store.grants().swap("demo", Some(&previous), &present, Add(&[])).await.unwrap();
+            store.grants().swap("demo", GrantSwap::new(Some(&previous), &present, Add(&[]))).await.unwrap();
             site.execute("UPDATE former_grants SET noted_at = noted_at - 1000").await;
         }
         assert_eq!(store.grants().previous("demo", "00").await.unwrap(), None);

@@ -8,7 +8,7 @@ use crate::origin::Origin;
 use crate::record::Record;
 use crate::service::ServiceStep;
 use crate::{ChangeError, Registry};
-use store::{GrantStep, GrantSwap, ModuleChange, ModuleCondition, ModuleOutcome, NewChange, NewModule};
+use store::{GrantStep, GrantSwap, ModuleChange, ModuleCondition, ModuleOutcome, NewChange, NewModule, StoreError};
 
 impl Registry {
     /// Makes the durable part of a change: store, then folders. Returns the generation that the
@@ -55,30 +55,12 @@ impl Registry {
             ServiceStep::Withdraw(condition) => (condition, None),
             ServiceStep::Follow(generation) => return Ok(Committed::Done(Some(generation))),
             ServiceStep::Unchanged => {
-                if let Some(entry) = entry {
-                    match is_noticed {
-                        true => self.history.add_noticed(entry).await?,
-                        false => self.history.add(entry).await?,
-                    }
-                }
-                if let GrantsStep::Swap { previous, change } = grants {
-                    self.grants.swap(record.identifier, previous.as_deref(), record.digest, change).await?;
-                }
+                self.note(record, entry, grants, is_noticed).await?;
                 return Ok(Committed::Done(None));
             }
         };
         let Some(entry) = entry else { return Ok(Committed::Done(None)) };
-        let grants = match grants {
-            GrantsStep::Unchanged => GrantStep::Unchanged,
-            GrantsStep::Forget => GrantStep::Forget,
-            GrantsStep::Swap { previous, change } => {
-                GrantStep::Swap(GrantSwap::new(previous.as_deref(), record.digest, change))
-            }
-        };
-        // A candidate that is being made of the previous grants is made again.
-        if !matches!(grants, GrantStep::Unchanged) {
-            self.grants.count_change(record.identifier);
-        }
+        let grants = self.step_of(record, grants);
         let module = replaces_shipped.map(|replaces_shipped| NewModule {
             digest: record.digest.to_owned(),
             version: entry.version.clone(),
@@ -98,6 +80,36 @@ impl Registry {
                 Ok(Committed::Done(Some(generation)))
             }
         }
+    }
+
+    /// Adds a change that the service does not follow to the history, with its change of the grants.
+    async fn note(
+        &self,
+        record: &Record<'_>,
+        entry: Option<NewChange>,
+        grants: GrantsStep<'_>,
+        is_noticed: bool,
+    ) -> Result<(), StoreError> {
+        match (entry, self.step_of(record, grants)) {
+            (Some(entry), grants) if is_noticed => self.history.add_noticed(entry, grants).await,
+            (Some(entry), grants) => self.history.add(entry, grants).await,
+            (None, GrantStep::Swap(swap)) => self.grants.swap(record.identifier, swap).await,
+            (None, GrantStep::Unchanged | GrantStep::Forget) => Ok(()),
+        }
+    }
+
+    /// The change of the grants, as the store makes it. A candidate that is being made of the
+    /// previous grants is made again.
+    fn step_of(&self, record: &Record<'_>, grants: GrantsStep<'_>) -> GrantStep {
+        let step = match grants {
+            GrantsStep::Unchanged => return GrantStep::Unchanged,
+            GrantsStep::Forget => GrantStep::Forget,
+            GrantsStep::Swap { previous, change } => {
+                GrantStep::Swap(GrantSwap::new(previous.as_deref(), record.digest, change))
+            }
+        };
+        self.grants.count_change(record.identifier);
+        step
     }
 
     /// Makes the part of a change that the folders keep.

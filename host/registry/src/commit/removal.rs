@@ -88,7 +88,7 @@ impl Registry {
         let by = Actor::of_file(live.origin());
         let entry = history::removal(identifier, Some(&live), &by);
         if live.is_shipped() {
-            if let Err(error) = self.history.add_noticed(entry).await {
+            if let Err(error) = self.history.add_noticed(entry, GrantStep::Unchanged).await {
                 warn_of_unwritten("history", identifier, &error.into());
             }
         } else {

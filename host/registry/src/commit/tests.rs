@@ -12,7 +12,7 @@ use crate::history::{self, Actor};
 use config::Config;
 use metrics::Metrics;
 use sandbox::Sandbox;
-use store::{ModuleCondition, Store};
+use store::{GrantSwap, ModuleCondition, Store};
 use webhooks::Events;
 
 /// A registry with the foreign connector `one`, whose file has the module `old`.
@@ -34,7 +34,7 @@ async fn site() -> Site {
     let path = registry.folders.keep(&record("old")).unwrap();
     let state = FileState::read(&path, Origin::Foreign).unwrap();
     registry.files.lock().await.mark_handled(path, state);
-    store.grants().change("one", GrantChange::Add(&["old.example".to_owned()])).await.unwrap();
+    store.grants().swap("one", GrantSwap::of_present(GrantChange::Add(&["old.example".to_owned()]))).await.unwrap();
     Site { registry, store, folder }
 }
 
@@ -69,6 +69,21 @@ impl Site {
             },
             folders: if is_noticed { FoldersStep::Accept } else { FoldersStep::Write },
             service: ServiceStep::Publish { condition, replaces_shipped: false },
+            is_noticed,
+        };
+        self.registry.persist(&mut *self.registry.files.lock().await, &record("new"), change).await
+    }
+
+    /// Swaps in the module `new`, with one more grant, as a module that the service does not follow.
+    async fn swap_here(&self, is_noticed: bool) -> Result<Committed<Option<i64>>, ChangeError> {
+        let change = Change {
+            entry: Some(history::removal("one", None, &Actor::ShippedDir)),
+            grants: GrantsStep::Swap {
+                previous: Some("old".to_owned()),
+                change: GrantChange::Add(&["new.example".to_owned()]),
+            },
+            folders: FoldersStep::Unchanged,
+            service: ServiceStep::Unchanged,
             is_noticed,
         };
         self.registry.persist(&mut *self.registry.files.lock().await, &record("new"), change).await
@@ -132,6 +147,29 @@ async fn without_the_grants_no_file_changes() {
     site.swap(false).await.unwrap_err();
     assert_eq!((site.entries().await, site.kept()), (0, "old".into()));
     assert_eq!(site.store.modules().live().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_change_that_the_service_does_not_follow_has_its_entry_and_its_grants_or_neither() {
+    for is_noticed in [false, true] {
+        let site = site().await;
+        site.swap_here(is_noticed).await.unwrap();
+        assert_eq!((site.entries().await, &*site.grants().await), (1, "new.example old.example"));
+    }
+    let site = site().await;
+    site.break_table("former_grants");
+    site.swap_here(false).await.unwrap_err();
+    assert_eq!((site.entries().await, &*site.grants().await), (0, "old.example"));
+}
+
+#[tokio::test]
+async fn a_grant_has_its_entry_and_its_host_or_neither() {
+    let site = site().await;
+    let by = Actor::CommandLine { user: "ann".to_owned(), host: "desk".to_owned() };
+    let hosts = ["old.example".to_owned()];
+    site.break_table("former_grants");
+    site.registry.revoke("one", &hosts, &by).await.unwrap_err();
+    assert_eq!((site.entries().await, &*site.grants().await), (0, "old.example"));
 }
 
 #[tokio::test]

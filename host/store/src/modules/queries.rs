@@ -3,7 +3,7 @@
 use database::connection::{Connection, Durability};
 use database::value::values;
 
-use super::types::{GrantStep, LiveModule, ModuleChange, ModuleCondition, ModuleOutcome, NewModule, StoredModule};
+use super::types::{LiveModule, ModuleChange, ModuleCondition, ModuleOutcome, NewModule, StoredModule};
 use crate::handles::Modules;
 use crate::{Acting, Stored, changes, grants};
 
@@ -102,11 +102,7 @@ fn change_on(
     if !*is_noticed || !changes::is_known(connection, entry)? {
         changes::insert_and_trim(connection, by, entry)?;
     }
-    match grants {
-        GrantStep::Unchanged => {}
-        GrantStep::Swap(swap) => grants::swap_on(connection, connector, swap)?,
-        GrantStep::Forget => grants::forget_on(connection, connector)?,
-    }
+    grants::step_on(connection, connector, grants)?;
     connection.execute("UPDATE revisions SET number = number + 1 WHERE subject = 'modules'", &[])?;
     Ok(ModuleOutcome::Changed(generation))
 }

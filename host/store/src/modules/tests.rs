@@ -96,7 +96,7 @@ async fn the_revision_grows_with_each_change_that_is_made(site: Site) {
 async fn a_change_that_fails_changes_nothing(site: Site) {
     let store = &site.store;
     put(store, Some("aa"), ModuleCondition::Always).await;
-    store.grants().change("demo", GrantChange::Add(&["a.example".to_owned()])).await.unwrap();
+    store.grants().swap("demo", GrantSwap::of_present(GrantChange::Add(&["a.example".to_owned()]))).await.unwrap();
     site.execute("ALTER TABLE grants RENAME TO broken").await;
     let swap = GrantSwap::new(Some("aa"), "bb", GrantChange::Add(&["b.example".to_owned()]));
     let change = ModuleChange { grants: GrantStep::Swap(swap), ..change(Some("bb"), ModuleCondition::Always) };
