@@ -45,7 +45,7 @@ export function string(modifiers?: Modifiers & Bounds & Text & { keeps_slashes?:
 export function integer(modifiers?: Modifiers & Bounds): Field<number>;
 export function number(modifiers?: Modifiers & Bounds): Field<number>;
 export function boolean(modifiers?: Modifiers): Field<boolean>;
-export function list<T>(item: Field<T>, modifiers?: Modifiers & Bounds & Lists & { max_bytes?: number }): Field<T[]>;
+export function list<T>(item: Field<T>, modifiers?: Modifiers & Bounds & Lists): Field<T[]>;
 export function string_or_list(modifiers?: Modifiers & Bounds & Text & Lists): Field<string[]>;
 export function object(fields?: undefined, modifiers?: Modifiers & { without?: string[]; max_bytes?: number }): Field<{ [name: string]: any }>;
 export function object<const F extends Fields>(fields: F, modifiers?: Modifiers & { max_bytes?: number }): Field<Input<F>>;

@@ -110,7 +110,7 @@ fn a_wrong_method_is_405_with_the_right_one() {
         ("POST", "/healthz", "GET, HEAD"),
         ("DELETE", "/openapi.json", "GET, HEAD"),
         ("PUT", "/admin/connectors", "GET, HEAD, POST"),
-        ("POST", "/admin/connectors/dex_market_data", "DELETE"),
+        ("POST", "/admin/connectors/dex_market_data", "GET, HEAD, DELETE"),
         ("GET", "/admin/connectors/dex_market_data/rollback", "POST"),
     ];
     for (method, path, allowed) in cases {

@@ -36,6 +36,13 @@ const LIES: &[(&str, &str)] = &[
         "row that reads with a body",
         "row of `version`, body: a request with `GET` or `HEAD` has no fixed members of a body",
     ),
+    ("row that changes what it reads", "row of `version`: a request with `PUT`, `PATCH` or `DELETE` changes data"),
+    ("row with a line break in a name", "row of `version`, field `word`: the text has no line break"),
+    (
+        "row that sends a parameter twice",
+        "row of `version`, field `word`: the query of the path always has the parameter",
+    ),
+    ("row with an unknown trigger", "header `X-Word`: `when` has `q`, which is no parameter of any row"),
     ("huge row", "row of `version`, row: the texts of a row have at most 65536 bytes"),
     ("row twice", "row of `version`: it is declared twice"),
     ("request and row", "row of `version`: it is declared twice"),
@@ -179,7 +186,10 @@ fn a_row_is_carried_out_and_shown_and_no_value_leads_it_elsewhere() {
     let gateway = Setup::new().module("liar", module::liar("row")).upstream("liar", "api", &upstream.url()).start();
     let answer = gateway.call("liar/version", json!({"word": "sea lion"})).ok();
     assert_eq!(answer, json!({"word": "sea lion"}), "the request was sent, and the module was not invoked");
-    let operations = gateway.connector("liar").unwrap()["operations"].clone();
+    let listed = gateway.connector("liar").unwrap();
+    assert_eq!(gateway.client().get("/admin/connectors/liar").ok(), listed);
+    gateway.client().get("/admin/connectors/unheard_of").problem(404, "unknown-connector");
+    let operations = listed["operations"].clone();
     let sends = |path: &str| {
         operations.as_array().unwrap().iter().find(|one| one["path"] == path).map(|one| one["sends"].clone())
     };

@@ -7,6 +7,10 @@ const BOUNDS = ["min", "max"];
 const STRINGS = ["one_of", "pattern", "format", "max_bytes"];
 const COMMON = ["doc", "in", "as", "default", "sent", "assumed", "nullable", "secret"];
 const LISTS = ["joined", "repeated"];
+/** The modifiers that say how a row sends a field. */
+const OF_ROWS = ["in", "as", "sent", "nullable", "joined", "repeated", "keeps_slashes", "odata_string"];
+/** The modifiers that an item of a list may have. */
+const OF_ITEMS = ["one_of", "pattern", "format"];
 
 /**
  * A type of a field, with its modifiers. The name is the key in the table; a `?` at the end of the
@@ -28,7 +32,11 @@ export const boolean = (modifiers = {}) => new Field("boolean", modifiers, []);
  * A list of items of one type. Modifiers of the items, such as `one_of`, belong to the item's type.
  */
 export function list(item, modifiers = {}) {
-  const { one_of, pattern, format } = item;
+  const { kind, members, item: inner, entries, one_of, pattern, format, ...others } = item;
+  const idle = Object.keys(others).find((word) => others[word] !== undefined);
+  if (idle !== undefined) {
+    throw new Mistake(`an item of a list has no \`${idle}\`; it may have ${OF_ITEMS.map((word) => `\`${word}\``).join(", ")}, and its list has the other modifiers`);
+  }
   return new Field("list", modifiers, [...BOUNDS, ...LISTS, "max_bytes"], { item, one_of, pattern, format });
 }
 
@@ -39,8 +47,17 @@ export const string_or_list = (modifiers = {}) =>
 /** An object: with any members, or with these fields only. */
 export function object(fields, modifiers = {}) {
   if (fields instanceof Field) throw new Mistake("`object` takes fields by their names: `object({ street: string() })`");
-  const members = fields === undefined ? undefined : named(fields);
+  const members = fields === undefined ? undefined : named(fields).map(inside);
   return new Field(members ? "members" : "object", modifiers, ["without", "max_bytes"], { members });
+}
+
+/** A field inside of an object. Modifiers that would have no effect there are refused, as in Rust. */
+function inside(field) {
+  if (OF_ROWS.some((word) => field[word] !== undefined)) {
+    throw new Mistake(`\`${field.name}\`: an object is sent as it is, so this modifier does not belong to a field inside of it`);
+  }
+  if (field.kind === "entries") throw new Mistake(`\`${field.name}\`: \`entries\` do not belong into an object; write its fields`);
+  return field;
 }
 
 /** A file: `{ file_name, content_type?, content_base64 }`. */
@@ -85,9 +102,9 @@ export function named(fields) {
   });
 }
 
-/** A field in the form of the crate `contract_rules`, as far as an example needs it. */
-export function plainField({ name, optional, min, max, one_of, without, ...field }) {
-  return { name, optional, kind: kindOf(field), minimum: min, maximum: max, values: one_of, without };
+/** A field in the form of the crate `contract_rules`. */
+export function plainField({ name, optional, min, max, one_of, pattern, format, default: value, max_bytes, without, ...field }) {
+  return { name, optional, kind: kindOf(field), minimum: min, maximum: max, values: one_of, pattern, format, default: value, max_bytes, without };
 }
 
 function kindOf({ kind, text, item, members, entries }) {

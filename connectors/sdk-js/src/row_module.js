@@ -21,7 +21,7 @@ function ask(question) {
   new Uint8Array(memory.buffer, at, asked.length).set(asked);
   const length = answer();
   const answered = JSON.parse(new TextDecoder().decode(new Uint8Array(memory.buffer, place(), length)));
-  if (answered.unknown !== undefined) throw new Mistake(`a row, an inbox or a trigger has a value of another type: ${answered.unknown}`);
+  if (answered.unknown !== undefined) throw new Mistake(`a field, a row, an inbox or a trigger has a value of another type: ${answered.unknown}`);
   return answered;
 }
 
@@ -31,18 +31,20 @@ export function load() {
   exported ??= new WebAssembly.Instance(new WebAssembly.Module(readFileSync(MODULE))).exports;
 }
 
-/** Throws the first mistake in the rows, examples, inboxes and triggers of a table. */
+/** Throws the first mistake in the fields, rows, examples, inboxes and triggers of a table. */
 export function checkRows(table) {
-  const { rows, examples, headers, events, ...names } = table.declarations();
+  const { rows, fields, examples, headers, events, ...names } = table.declarations();
+  const about = ({ declared, ...asked }) => asked;
   const asked = {
-    rows: rows.map(({ operation, row, input }) => ({ operation, row: plain(row), input })),
-    examples: examples.map(({ declared, ...asked }) => asked),
+    rows: rows.map(({ row, ...asked }) => ({ ...about(asked), row: plain(row) })),
+    fields: fields.map(about),
+    examples: examples.map(about),
   };
   const [found] = ask({ check: { ...names, headers, ...asked, events: plain(events) } }).ok;
   if (found === undefined) return;
   const mistake = new Mistake(found.operation === null ? found.mistake : `operation \`${found.operation}\`: ${found.mistake}`);
   // The build finds file and line there.
-  mistake.declared = ([...rows, ...examples].find(({ operation }) => operation === found.operation) ?? table).declared.stack;
+  mistake.declared = ([...rows, ...fields].find(({ operation }) => operation === found.operation) ?? table).declared.stack;
   throw mistake;
 }
 

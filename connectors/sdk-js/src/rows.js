@@ -134,19 +134,21 @@ class Setting {
   }
 }
 
-/** The settings of a table by their names, and their part of the manifest. */
+/** The settings of a table by their names, their part of the manifest, and their fields. */
 export function settingsOf(declared) {
   const found = {};
+  const fields = [];
   const manifest = Object.entries(declared).map(([name, field]) => {
     // `named` refuses defaults of fields without `?`; the operator may always leave a setting out.
     const [setting] = named({ [`${name}?`]: field });
     if (!setting.doc) throw new Mistake(`say in \`doc\` of the setting \`${name}\` what the operator sets with it`);
+    fields.push(setting);
     const { default: value, doc, ...type } = setting;
     const text = value === undefined ? undefined : JSON.stringify(value);
     found[name] = new Setting(name, text);
     return { name, schema: JSON.stringify(fieldSchema({ ...type, optional: false })), default: text, documentation: doc };
   });
-  return { settings: found, manifest };
+  return { settings: found, manifest, fields };
 }
 
 /**

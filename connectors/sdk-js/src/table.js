@@ -31,6 +31,8 @@ export class Table {
   #headers;
   #operations = new Map();
   #settings;
+  /** The settings as fields. */
+  #fields;
   /** An error that was made where the author wrote the table, for its place. */
   declared = new Error();
 
@@ -42,8 +44,9 @@ export class Table {
     if (!/^(?!.*__)(?!.*_$)[a-z][a-z0-9_]{0,63}$/.test(identifier)) {
       throw new Mistake("an identifier is 1 to 64 of `a-z`, `0-9` and `_`, begins with a letter, has no `__` and does not end with `_`");
     }
-    const { settings, manifest: settingsManifest } = settingsOf(statements.settings ?? {});
+    const { settings, manifest: settingsManifest, fields } = settingsOf(statements.settings ?? {});
     this.#settings = settings;
+    this.#fields = fields;
     this.#headers = Object.entries(statements.headers ?? {}).map(([name, header]) => headerOf(name, header));
     checkFunction("`via`", statements.via);
     const table = {
@@ -107,13 +110,17 @@ export class Table {
     return [...this.#operations.values()].filter(({ request }) => request);
   }
 
-  /** All that the rules of rows, and of examples, are about. */
+  /** All that the rules of rows, of types, and of examples, are about. */
   declarations() {
     return {
       upstreams: this.manifest.upstreams.map(({ name }) => name),
       settings: this.manifest.settings.map(({ name, schema }) => [name, JSON.parse(schema)]),
       headers: this.#headers,
-      rows: this.#requests().map(({ name, request, schema, declared }) => ({ operation: name, row: request, input: schema, declared })),
+      rows: this.#requests().map(({ name, request, schema, effect, declared }) => ({ operation: name, row: request, input: schema, effect, declared })),
+      fields: [
+        ...[...this.#operations.values()].map(({ name, fields, declared }) => ({ operation: name, fields: fields.map(plainField), declared })),
+        { operation: null, fields: this.#fields.map(plainField), declared: this.declared },
+      ],
       examples: [...this.#operations.values()]
         .filter(({ example }) => example !== undefined)
         .map(({ name, fields, example, declared }) => ({ operation: name, fields: fields.map(plainField), example, declared })),

@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 import { declare } from "../src/auth_additions.js";
 import {
-  api_key, app_installation, aws_signature, client_credentials, connector, device_code, ended_codes, file, get, hmac_signature, internal, list, none,
+  api_key, app_installation, aws_signature, client_credentials, connector, device_code, ended_codes, file, get, hmac_signature, integer, internal, list, none,
   oauth2, object, read, service_account, string,
 } from "../src/index.js";
 import { checkRows } from "../src/row_module.js";
@@ -71,9 +71,10 @@ test("mistakes in a table have the words that they have in Python", () => {
 });
 
 test("mistakes in rows have the words that they have in Rust", () => {
-  const { rows, headers } = shared;
-  assert.ok(rows.length > 30 && headers.length > 4);
-  for (const { row, mistake } of rows) {
+  const { rows, fields, headers } = shared;
+  assert.ok(rows.length > 35 && fields.length > 4 && headers.length > 4);
+  const ofFields = fields.map(({ row, mistake }) => ({ row, mistake: `field \`a\`: ${mistake}` }));
+  for (const { row, mistake } of [...rows, ...ofFields]) {
     const one = rowOf(row);
     const message = `operation \`one\`: ${mistake}`;
     assert.throws(() => checkRows(table({ one }, { settings })), { name: "Mistake", message });
@@ -83,6 +84,23 @@ test("mistakes in rows have the words that they have in Rust", () => {
     const one = get("api", "/x", { doc: "One" });
     assert.throws(() => checkRows(table({ one }, { settings, headers: { [name]: value } })), { name: "Mistake", message: mistake });
   }
+});
+
+test("the types of functions and settings have the rules that they have in rows", () => {
+  const wrong = () => integer({ min: 5, max: 1, doc: "A" });
+  const rule = "the lower bound is not larger than the upper bound";
+  const one = read(() => 1, { doc: "One", fields: { a: list(object({ b: wrong() })) } });
+  assert.throws(() => checkRows(table({ one })), { name: "Mistake", message: `operation \`one\`: field \`a.b\`: ${rule}` });
+  const settings = { s: wrong() };
+  assert.throws(() => checkRows(table({ one: get("api", "/x", { doc: "One" }) }, { settings })), { name: "Mistake", message: `setting \`s\`: ${rule}` });
+});
+
+test("a header depends on parameters that a row has", () => {
+  const one = get("api", "/x", { doc: "One", fields: { "a?": string() } });
+  const headers = (when) => ({ headers: { "X-A": { value: "1", when } } });
+  checkRows(table({ one }, headers(["a"])));
+  const message = "header `X-A`: `when` has `b`, which is no parameter of any row with this header";
+  assert.throws(() => checkRows(table({ one }, headers(["a", "b"]))), { name: "Mistake", message });
 });
 
 test("mistakes in inboxes and triggers have the words that they have in every language", () => {
@@ -109,7 +127,7 @@ test("an operation is internal if, and only if, a trigger names it", () => {
 
 test("a value that no row has is a mistake", () => {
   const one = get("api", "/x", { doc: "One", fields: { "a?": string({ max_bytes: 1.5 }) } });
-  assert.throws(() => checkRows(table({ one })), { name: "Mistake", message: /a row, an inbox or a trigger has a value of another type: .*1\.5/ });
+  assert.throws(() => checkRows(table({ one })), { name: "Mistake", message: /a field, a row, an inbox or a trigger has a value of another type: .*1\.5/ });
 });
 
 test("a mistake in a row knows where the row was written", () => {

@@ -65,6 +65,12 @@ class Entry(TypedDict, total=False):
     doc: str
 
 
+#: The modifiers that say how a row sends a field.
+_OF_ROWS = ("in_", "as_", "sent", "nullable", "joined", "repeated", "keeps_slashes", "odata_string")
+#: The modifiers that an item of a list may have.
+_OF_ITEMS = ("one_of", "pattern", "format")
+
+
 class Field:
     """A type of a field, with its modifiers.
 
@@ -125,6 +131,10 @@ def list_of(item: Field, **modifiers: Unpack[List]) -> Field:
 
     Modifiers of the items, such as `one_of`, belong to the item's type.
     """
+    for word in item.modifiers:
+        if word not in _OF_ITEMS:
+            known = ", ".join(f"`{known}`" for known in _OF_ITEMS)
+            raise Mistake(f"an item of a list has no `{word}`; it may have {known}, and its list has the other modifiers")
     return Field("list", modifiers, List, item=item)
 
 
@@ -137,7 +147,16 @@ def object_of(fields: Mapping[str, Field] | None = None, **modifiers: Unpack[Obj
     """An object: with any members, or with these fields only."""
     if fields is None:
         return Field("object", modifiers, Object)
-    return Field("members", modifiers, Object, members=named(fields))
+    return Field("members", modifiers, Object, members=[_inside(field) for field in named(fields)])
+
+
+def _inside(field: Field) -> Field:
+    """A field inside of an object. Modifiers that would have no effect there are refused, as in Rust."""
+    if any(word in field for word in _OF_ROWS):
+        raise Mistake(f"`{field.name}`: an object is sent as it is, so this modifier does not belong to a field inside of it")
+    if field.kind == "entries":
+        raise Mistake(f"`{field.name}`: `entries` do not belong into an object; write its fields")
+    return field
 
 
 def file(**modifiers: Unpack[Modifiers]) -> Field:
@@ -189,10 +208,21 @@ def named(fields: Mapping[str, Field]) -> list[Field]:
 
 
 def plain_field(field: Field) -> dict[str, Any]:
-    """A field in the form of the crate `contract_rules`, as far as an example needs it."""
-    values, without = (field.item or field)["one_of"], field["without"] or []
-    found = {"name": field.name, "optional": field.optional, "kind": _kind(field), "values": values, "without": without}
-    return {**found, "minimum": field["min"], "maximum": field["max"]}
+    """A field in the form of the crate `contract_rules`."""
+    of_strings = field.item or field
+    return {
+        "name": field.name,
+        "optional": field.optional,
+        "kind": _kind(field),
+        "minimum": field["min"],
+        "maximum": field["max"],
+        "values": of_strings["one_of"],
+        "pattern": of_strings["pattern"],
+        "format": of_strings["format"],
+        "default": field["default"],
+        "max_bytes": field["max_bytes"],
+        "without": field["without"] or [],
+    }
 
 
 def _kind(field: Field) -> dict[str, Any]:

@@ -41,12 +41,12 @@ def _ask(question: dict[str, Any]) -> dict[str, Any]:
     place = exported["place"](store)
     answered = json.loads(exported["memory"].read(store, place, place + length))
     if "unknown" in answered:
-        raise Mistake(f"a row, an inbox or a trigger has a value of another type: {answered['unknown']}")
+        raise Mistake(f"a field, a row, an inbox or a trigger has a value of another type: {answered['unknown']}")
     return answered
 
 
 def check_rows(connector: Connector) -> None:
-    """Raises the first mistake in the rows, examples, inboxes and triggers of a table."""
+    """Raises the first mistake in the fields, rows, examples, inboxes and triggers of a table."""
     for found in _ask({"check": connector.declarations})["ok"]:
         operation = found["operation"]
         mistake = Mistake(found["mistake"] if operation is None else f"operation `{operation}`: {found['mistake']}")

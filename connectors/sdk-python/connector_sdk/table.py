@@ -75,7 +75,7 @@ class Connector:
         #: The inboxes and types of events. A value of a variant is `{"tag": …, "val": …}`.
         self.events = events_of(inboxes, triggers)
         self._answers = dict(answer_examples or {})
-        self._settings_manifest, known = _settings(settings or {})
+        self._settings_manifest, known, self._settings_fields = _settings(settings or {})
         by_default = "none" if auth["tag"] == "none" else "standard"
         parts = parts_of(address or {}, upstreams or {})
         sites = [
@@ -164,16 +164,24 @@ class Connector:
 
     @property
     def declarations(self) -> dict[str, Any]:
-        """All that the rules of rows, and of examples, are about."""
-        with_example = [found for found in self._context.operations.values() if "example" in found.clauses]
+        """All that the rules of rows, of types, and of examples, are about."""
+        operations = list(self._context.operations.values())
         return {
             "upstreams": [upstream["name"] for upstream in self._upstreams],
             "settings": [[setting["name"], json.loads(setting["schema"])] for setting in self._settings_manifest],
             "headers": self._context.headers,
-            "rows": [{"operation": found.name, "row": found.request, "input": schema_of(found.fields)} for found in self._requests],
+            "rows": [
+                {"operation": found.name, "row": found.request, "input": schema_of(found.fields), "effect": found.effect}
+                for found in self._requests
+            ],
+            "fields": [
+                *({"operation": found.name, "fields": [plain_field(field) for field in found.fields]} for found in operations),
+                {"operation": None, "fields": self._settings_fields},
+            ],
             "examples": [
                 {"operation": found.name, "fields": [plain_field(field) for field in found.fields], "example": found.clauses["example"]}
-                for found in with_example
+                for found in operations
+                if "example" in found.clauses
             ],
             "events": self._event_declarations(),
         }
@@ -259,8 +267,9 @@ class Connector:
         }
 
 
-def _settings(declared: Mapping[str, Field]) -> tuple[list[dict[str, Any]], dict[str, Setting]]:
-    manifest, known = [], {}
+def _settings(declared: Mapping[str, Field]) -> tuple[list[dict[str, Any]], dict[str, Setting], list[dict[str, Any]]]:
+    """The part of the manifest, the settings by their names, and their fields in the form of the crate `contract_rules`."""
+    manifest, known, fields = [], {}, []
     for name, field in declared.items():
         # `named` refuses defaults of fields without `?`; the operator may always leave a setting
         # out.
@@ -268,12 +277,13 @@ def _settings(declared: Mapping[str, Field]) -> tuple[list[dict[str, Any]], dict
         doc, default = setting["doc"], setting["default"]
         if not doc:
             raise Mistake(f"say in `doc` of the setting `{name}` what the operator sets with it")
+        fields.append(plain_field(setting))
         setting.optional = False
         setting.modifiers = {word: value for word, value in setting.modifiers.items() if word not in ("doc", "default")}
         text = None if default is None else written(default)
         known[name] = Setting(name, text)
         manifest.append({"name": name, "schema": written(field_schema(setting)), "default": text, "documentation": cleandoc(doc)})
-    return manifest, known
+    return manifest, known, fields
 
 
 def _is_sent(operation: Operation) -> bool:

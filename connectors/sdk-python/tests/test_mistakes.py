@@ -7,7 +7,7 @@ from pathlib import Path
 
 from connector_sdk import (
     NONE, Connector, Mistake, api_key, app_installation, aws_signature, client_credentials, device_code, ended_codes, file, get, hmac_signature,
-    list_of, oauth2, object_of, service_account, string,
+    integer, list_of, oauth2, object_of, service_account, string,
 )
 from connector_sdk.auth_additions import checked
 from connector_sdk.build import CHECK, ENTRY, program
@@ -219,8 +219,9 @@ class Mistakes(unittest.TestCase):
             self.assertIn(wrong["mistake"], str(found.exception))
 
     def test_mistakes_in_rows_have_the_words_that_they_have_in_rust(self):
-        rows, headers = SHARED_MISTAKES["rows"], SHARED_MISTAKES["headers"]
-        self.assertTrue(len(rows) > 30 and len(headers) > 4)
+        rows, fields, headers = (SHARED_MISTAKES[part] for part in ("rows", "fields", "headers"))
+        self.assertTrue(len(rows) > 35 and len(fields) > 4 and len(headers) > 4)
+        rows = [*rows, *({**wrong, "mistake": f"field `a`: {wrong['mistake']}"} for wrong in fields)]
         settings = {"version": string(doc="A"), "list": list_of(string(), doc="A")}
         for wrong in rows:
             connector = connector_of({"one": row_of(wrong["row"])}, settings=settings)
@@ -234,9 +235,31 @@ class Mistakes(unittest.TestCase):
                 check_rows(connector_of(settings=settings, headers={name: value}))
             self.assertEqual(str(found.exception), wrong["mistake"])
 
+    def test_the_types_of_functions_and_settings_have_the_rules_that_they_have_in_rows(self):
+        wrong, rule = integer(min=5, max=1, doc="A"), "the lower bound is not larger than the upper bound"
+        connector = connector_of({})
+        connector.read(fields={"a": list_of(object_of({"b": wrong}))})(one)
+        for connector, message in (
+            (connector, f"operation `one`: field `a.b`: {rule}"),
+            (connector_of(settings={"s": wrong}), f"setting `s`: {rule}"),
+        ):
+            with self.subTest(message=message), self.assertRaises(Mistake) as found:
+                check_rows(connector)
+            self.assertEqual(str(found.exception), message)
+
+    def test_a_header_depends_on_parameters_that_a_row_has(self):
+        def with_header(when):
+            one = get("api", "/x", "One", fields={"a?": string()})
+            return connector_of({"one": one}, headers={"X-A": {"value": "1", "when": when}})
+
+        check_rows(with_header(["a"]))
+        with self.assertRaises(Mistake) as found:
+            check_rows(with_header(["a", "b"]))
+        self.assertEqual(str(found.exception), "header `X-A`: `when` has `b`, which is no parameter of any row with this header")
+
     def test_a_value_that_no_row_has_is_a_mistake(self):
         one = get("api", "/x", "One", fields={"a?": string(max_bytes=1.5)})
-        with self.assertRaisesRegex(Mistake, r"a row, an inbox or a trigger has a value of another type: .*1\.5"):
+        with self.assertRaisesRegex(Mistake, r"a field, a row, an inbox or a trigger has a value of another type: .*1\.5"):
             check_rows(connector_of({"one": one}))
 
     def test_a_mistake_in_a_row_knows_the_line_of_the_row(self):

@@ -264,14 +264,9 @@ pub(crate) fn check_type(field: &Field, mistakes: &mut Mistakes) {
         mistakes.at(field.place(modifier(part)), broken);
     }
     if let Some(pattern) = &spec.pattern
-        && let Err(error) = regex_syntax::Parser::new().parse(pattern)
+        && let Err(broken) = schema::check_pattern(pattern)
     {
-        let reason = match &error {
-            regex_syntax::Error::Parse(error) => error.kind().to_string(),
-            regex_syntax::Error::Translate(error) => error.kind().to_string(),
-            other => other.to_string(),
-        };
-        mistakes.at(field.place("pattern"), format!("the pattern is not a regular expression: {reason}"));
+        mistakes.at(field.place("pattern"), broken);
     }
     check_names(&field.members, mistakes);
     for member in &field.members {

@@ -60,6 +60,7 @@ pub(crate) fn operation(
     let declared = table.inner("fields", "fields: `fields = { name = \"string\" }`", mistakes);
     let declared = field::fields(declared, mistakes);
     let example = table.take("example").map(|entry| entry.node);
+    let of_effect = table.place("effect");
     let effect = table.take("effect").and_then(|entry| effect(entry.node, mistakes));
     let rate_limit = rate_limit(&mut table, context, mistakes);
     let (pages, last_item) = table.take("pages").and_then(|entry| pages(entry, name, mistakes)).unzip();
@@ -93,6 +94,11 @@ pub(crate) fn operation(
     let declaration = row.declaration(request.upstream, &context.headers, &context.lists);
     let connector = Connector { upstreams: &context.upstreams, settings: &context.settings, input: &input };
     check_declaration(&declaration, &connector, &row, &written, mistakes);
+    if let (Some(at), Some(Effect::Read)) = (of_effect, effect)
+        && let Err(mistake) = declaration.check_read()
+    {
+        mistakes.at(at, mistake);
+    }
     // An example refers to the fields, so this would report a mistake in a field again.
     if mistakes.count() == before
         && let Some(example) = example

@@ -166,8 +166,10 @@ fn setting(field: &Field) -> Setting {
 pub(crate) fn header(
     entry: TableEntry<'_>,
     settings: &[(&str, Value)],
+    places: &mut Places,
     mistakes: &mut Mistakes,
 ) -> Option<DeclaredHeader> {
+    places.add(format!("header `{}`", entry.name), entry.at);
     let header = read_header(entry, mistakes)?;
     for mistake in rows::check_headers(std::slice::from_ref(&header), settings) {
         mistakes.at(entry.at, mistake);

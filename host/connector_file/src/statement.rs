@@ -57,7 +57,7 @@ pub(crate) fn connector(mut table: Table<'_>, folder: &Path, mistakes: &mut Mist
     let headers = table.inner("headers", "the section `[headers]` with `X-Name = \"value\"`", mistakes);
     let context = Context {
         upstreams: upstreams.iter().map(|(upstream, _)| upstream.name.as_str()).collect(),
-        headers: headers.into_iter().filter_map(|entry| header(entry, &schemas, mistakes)).collect(),
+        headers: headers.into_iter().filter_map(|entry| header(entry, &schemas, &mut places, mistakes)).collect(),
         settings: schemas,
         rate_limits: rate_limits.iter().map(|limit| limit.name.as_str()).collect(),
         lists: lists.unwrap_or(Lists::Joined(Cow::Borrowed(","))),

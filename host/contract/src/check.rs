@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use contract_rules::Broken;
 use contract_rules::manifest as rules;
 use contract_rules::manifest::Violation;
-use rows::{Connector, Mistake, Row};
+use rows::{Connector, Mistake, Row, check_triggers};
 use serde_json::Value;
 
 use crate as wit;
-use crate::{Additions, DeclaredRow, Manifest, site, trigger_additions};
+use crate::{Additions, DeclaredRow, Effect, Manifest, site, trigger_additions};
 
 /// Checks a manifest against the rules that `wit/connector.wit` states. Returns every rule that it
 /// breaks. Does not compile schemas.
@@ -48,6 +48,7 @@ fn check_rows(manifest: &Manifest, additions: &Additions) -> Vec<Violation> {
         manifest.settings.iter().map(|setting| (setting.name.as_str(), parsed(&setting.schema))).collect();
     let mut declared = BTreeSet::new();
     let mut violations = Vec::new();
+    let mut rows = Vec::new();
     for DeclaredRow { operation, row, .. } in &additions.rows {
         let mut note = |part: String, broken: Broken| violations.push(Violation { part, broken });
         let of = format!("row of `{}`", operation.escape_debug());
@@ -59,11 +60,23 @@ fn check_rows(manifest: &Manifest, additions: &Additions) -> Vec<Violation> {
             note(of, "the manifest has no operation of this name".into());
             continue;
         };
+        if described.effect == Effect::Read
+            && let Err(Mistake { broken, .. }) = row.check_read()
+        {
+            note(of.clone(), broken);
+        }
         let input = parsed(&described.input_schema);
         let connector = Connector { upstreams: &upstreams, settings: &settings, input: &input };
         if let Err(mistakes) = Row::declared(row, &connector) {
             mistakes.into_iter().for_each(|Mistake { place, broken }| note(format!("{of}, {place}"), broken));
         }
+        rows.push((row, input));
+    }
+    // A row with a mistake may lack the parameter of a header because of it.
+    if violations.is_empty() {
+        let mistakes = check_triggers(rows.iter().map(|(row, input)| (*row, input)));
+        let violation = |Mistake { place, broken }| Violation { part: place.to_string(), broken };
+        violations.extend(mistakes.into_iter().map(violation));
     }
     violations
 }

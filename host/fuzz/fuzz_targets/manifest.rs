@@ -102,7 +102,10 @@ fn declare_row(additions: &mut Additions, part: &str, value: &str) {
         "row_upstream" => row.upstream = text,
         "row_path" => row.path = text,
         "row_header" => row.headers.push(DeclaredHeader { name: text.clone(), value: text, when: Vec::new() }),
-        "row_default" => row.default_query.push(DefaultQuery { parameter: text.into(), unless: Cow::Borrowed(&[]) }),
+        "row_default" => {
+            let name = text.split_once('=').map_or("", |(name, _)| name).to_owned();
+            row.default_query.push(DefaultQuery { parameter: text.into(), unless: vec![Cow::Owned(name)].into() });
+        }
         "row_body" => row.fixed_body = Some(text),
         "row_field" => row.fields[0].location = Location::Body(vec![Cow::Owned(text)].into()),
         _ => row.fields[0].location = Location::Query(text.into()),

@@ -90,6 +90,9 @@ pub(crate) fn field(
     if is_object(&spec.kind) {
         return refused(reader, given, required || place == Place::Path, "an object cannot be a parameter");
     }
+    if place == Place::Header && matches!(spec.kind, Kind::List(_) | Kind::StringOrList) {
+        return refused(reader, given, required, "a list cannot be a header");
+    }
     if !text(parameter, "description").is_empty() {
         spec.documentation = documentation(parameter);
     }

@@ -124,7 +124,7 @@ impl<'a> Comparison<'a> {
 
         let expected: BTreeMap<&str, &Value> =
             operations(connector).into_iter().map(|operation| (text(operation, "path"), operation)).collect();
-        // What each live operation sends to its service.
+        // The request of each live operation.
         let live: BTreeMap<&str, &Value> = live["operations"]
             .as_array()
             .unwrap()
@@ -258,7 +258,10 @@ fn request(operation: &Value) -> String {
             false => field["upstream_name"].as_str().unwrap_or(name).to_owned(),
         });
     }
+    let defaults = request["default_query"].as_object().into_iter().flatten();
+    query.extend(defaults.map(|(name, value)| format!("[{name}={}]", value.as_str().unwrap())));
     let separator = if query.is_empty() { "" } else { "?" };
     let path = text(request, "path").replace("${", "{");
-    format!("{} {} {path}{separator}{}", text(request, "method"), text(request, "upstream"), query.join("&"))
+    let body = request["fixed_body"].as_object().map(|_| format!(" {}", request["fixed_body"])).unwrap_or_default();
+    format!("{} {} {path}{separator}{}{body}", text(request, "method"), text(request, "upstream"), query.join("&"))
 }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
+use contract_rules::text::is_hidden;
+
 use crate::check::{Connector, Mistake};
 use crate::row::{BodyEncoding, DefaultQuery, Field, Header, Location, Method, Payload, Piece, Row, Text, Trigger};
 use crate::template::{self, Part, SETTINGS};
@@ -135,7 +137,8 @@ fn group(members: &mut Vec<(usize, Vec<Text>)>, depth: usize) {
     }
 }
 
-/// What the row sends, for people: `GET api /repos/{owner}/{repo}/issues?state&labels`.
+/// The request of the row, for people: `GET api /repos/{owner}/{repo}/issues?state&labels`. Default parameters are
+/// in brackets, and the fixed members of the body follow the query. Headers are left out.
 impl fmt::Display for Row {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} {} ", self.method.name(), self.upstream)?;
@@ -163,7 +166,28 @@ impl fmt::Display for Row {
                 _ => {}
             }
         }
-        Ok(())
+        for default in self.default_query.iter() {
+            parameter(formatter, &format!("[{}]", default.parameter))?;
+        }
+        match &self.payload {
+            Payload::Members { fixed, .. } if !fixed.is_empty() => write!(formatter, " {{{}}}", Visible(fixed)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A text whose hidden characters are escaped: the fixed members may have them, and people read them.
+struct Visible<'a>(&'a str);
+
+impl fmt::Display for Visible<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|character| {
+            if is_hidden(character) {
+                write!(formatter, "{}", character.escape_unicode())
+            } else {
+                formatter.write_char(character)
+            }
+        })
     }
 }
 
@@ -250,8 +274,13 @@ mod tests {
 
     #[test]
     fn people_read_what_a_row_sends() {
-        let words = Row::of(&declaration()).to_string();
-        assert_eq!(words, "PATCH api {settings.base}/repos/{owner}/issues?all=1&state&{query}");
+        let default = DefaultQuery { parameter: "sort=new".into(), unless: vec!["sort".into()].into() };
+        let declared = Declaration { default_query: vec![default], ..declaration() };
+        let request = "PATCH api {settings.base}/repos/{owner}/issues?all=1&state&{query}&[sort=new]";
+        assert_eq!(Row::of(&declared).to_string(), format!(r#"{request} {{"kind":"issue"}}"#));
+        let fixed_body = Some("{\"a\":\n\"\u{202e}b\"}".to_owned());
+        let words = Row::of(&Declaration { fixed_body, ..declared }).to_string();
+        assert_eq!(words, format!(r#"{request} {{"a":\u{{a}}"\u{{202e}}b"}}"#));
     }
 
     #[test]

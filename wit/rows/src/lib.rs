@@ -33,7 +33,7 @@ pub mod table;
 mod template;
 
 pub use body::{Body, Content, GivenFile, Part};
-pub use check::{Connector, Mistake, Place, check_headers};
+pub use check::{Connector, Mistake, Place, check_headers, check_triggers};
 pub use declaration::{Declaration, DeclaredHeader};
 pub use request::{DOT_SEGMENT, EMPTY_SEGMENT, Refusal, Request, Settings, misfit};
 pub use row::{

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use contract_rules::header;
 use contract_rules::limit::HEADERS;
 use contract_rules::path::has_dot_segment;
 
@@ -304,7 +305,8 @@ impl<'r: 'a, 'a> Values<'r, 'a> {
                 }
                 // The caller may write an integer as `1.0`. In JSON this is the number 1, but in a form it is
                 // another text.
-                _ if self.is_form() && field.integer && !value.starts_with('[') && value != "null" => {
+                // A string is not written without its quotes: its text could be further members.
+                _ if self.is_form() && field.integer && !value.starts_with(['[', '"']) && value != "null" => {
                     json.push_str(&text(field, value)?);
                 }
                 _ => json.push_str(&as_sent(field, value)),
@@ -339,6 +341,9 @@ fn header_value(field: &Field, value: &str) -> Result<String, Refusal> {
     let text = text(field, value)?;
     if text.contains(['\r', '\n', '\0']) {
         return Err(refuse(field, "Give a value without line breaks: it is sent as a header."));
+    }
+    if header::value(&text).is_err() {
+        return Err(refuse(field, "Give a value without control characters: it is sent as a header."));
     }
     Ok(text.into_owned())
 }
@@ -390,3 +395,6 @@ impl Header {
         Ok(Some((self.name.clone().into_owned(), value)))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -115,6 +115,47 @@ mod tests {
     }
 
     #[test]
+    fn the_types_of_fields_are_checked_at_any_depth() {
+        let field = |name: &str, kind: Value| json!({"name": name, "optional": false, "kind": kind});
+        let mut count = field("count", json!({"tag": "integer"}));
+        (count["minimum"], count["maximum"]) = (json!(5), json!(1));
+        let mut word = field("word", json!({"tag": "string"}));
+        word["pattern"] = json!("(");
+        let members = json!({"tag": "list", "val": {"tag": "members", "val": [count]}});
+        let fields = json!([
+            {"operation": "one", "fields": [field("parts", members)]},
+            {"operation": null, "fields": [word]},
+        ]);
+        let question = json!({"check": {"upstreams": [], "settings": [], "headers": [], "rows": [], "fields": fields}});
+        let bounds = "field `parts.count`: the lower bound is not larger than the upper bound";
+        let pattern = "setting `word`: the pattern is not a regular expression: unclosed group";
+        let expected = json!([{"operation": "one", "mistake": bounds}, {"operation": null, "mistake": pattern}]);
+        assert_eq!(ask(&question), json!({ "ok": expected }));
+    }
+
+    #[test]
+    fn rows_are_checked_with_their_effects_and_together() {
+        let mut row = row();
+        (row["method"], row["fields"]) = (json!("delete"), json!([row["fields"][0]]));
+        row["encoding"] = json!("json");
+        row["headers"] = json!([{"name": "X-A", "value": "1", "when": [{"parameter": "q", "unless": null}]}]);
+        let input = json!({"properties": {"id": {"type": "string"}}});
+        let ask = |effect: &str| {
+            let rows = json!([{"operation": "remove", "row": row, "input": input, "effect": effect}]);
+            ask(&json!({"check": {
+                "upstreams": ["api"], "settings": [["version", {}]], "headers": row["headers"], "rows": rows,
+            }}))
+        };
+        let header = json!({
+            "operation": null, "mistake": "header `X-A`: `when` has `q`, which is no parameter of any row with this header",
+        });
+        let rule =
+            "row: a request with `PUT`, `PATCH` or `DELETE` changes data, so its effect is `write` or `destructive`";
+        assert_eq!(ask("read"), json!({"ok": [{"operation": "remove", "mistake": rule}, header]}));
+        assert_eq!(ask("destructive"), json!({"ok": [header]}));
+    }
+
+    #[test]
     fn an_example_fits_the_fields_of_its_operation() {
         let fields = json!([
             {"name": "id", "optional": false, "kind": {"tag": "string"}, "values": ["a"]},

@@ -4,9 +4,13 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use contract_rules::manifest::{About, AboutOperation, Violation, check_trigger_additions};
+use contract_rules::schema::Kind;
 use contract_rules::trigger::{Inbox, Trigger};
-use contract_rules::{link, multipart, schema};
-use rows::{Body, Connector, Content, Declaration, DeclaredHeader, Mistake, Part, Place, Refusal, Row, check_headers};
+use contract_rules::{Broken, link, multipart, schema};
+use rows::{
+    Body, Connector, Content, Declaration, DeclaredHeader, Mistake, Part, Place, Refusal, Row, check_headers,
+    check_triggers,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -34,6 +38,9 @@ struct Check<'a> {
     /// The headers of all rows.
     headers: Vec<DeclaredHeader>,
     rows: Vec<Declared>,
+    /// The fields of operations, and the settings.
+    #[serde(default)]
+    fields: Vec<Fields>,
     /// The examples of operations.
     #[serde(default)]
     examples: Vec<Example>,
@@ -71,6 +78,16 @@ struct Declared {
     operation: String,
     row: Declaration,
     input: Value,
+    /// The effect of the operation: `read`, `write` or `destructive`.
+    #[serde(default)]
+    effect: Option<String>,
+}
+
+/// The fields of an operation. Without an operation, the settings of the connector.
+#[derive(Deserialize)]
+struct Fields {
+    operation: Option<String>,
+    fields: Vec<schema::Field>,
 }
 
 /// The example of an operation with these fields.
@@ -119,28 +136,62 @@ pub fn answer_to(question: &[u8]) -> String {
     answer.to_string()
 }
 
-/// The mistakes in the headers, then in the rows and in the examples, in their order, then in the
-/// events.
+/// The mistakes in the fields, then in the headers, in the rows and in the examples, in their order, then
+/// in the events.
 fn check(asked: &Check<'_>) -> Value {
     let upstreams: Vec<&str> = asked.upstreams.iter().map(AsRef::as_ref).collect();
     let settings: Vec<(&str, Value)> =
         asked.settings.iter().map(|(name, schema)| (name.as_ref(), schema.clone())).collect();
+    let of_fields = asked.fields.iter().flat_map(check_fields);
     let of_headers = check_headers(&asked.headers, &settings).into_iter().map(|mistake| (None, mistake));
     let of_rows = asked.rows.iter().flat_map(|declared| {
         let connector = Connector { upstreams: &upstreams, settings: &settings, input: &declared.input };
-        let mistakes = Row::declared(&declared.row, &connector).err().unwrap_or_default().into_iter();
+        let mut mistakes = Row::declared(&declared.row, &connector).err().unwrap_or_default();
+        if declared.effect.as_deref() == Some("read") {
+            mistakes.extend(declared.row.check_read().err());
+        }
         // All rows have the headers of the connector.
-        let own = mistakes.filter(|Mistake { place, .. }| !matches!(place, Place::Header(_)));
+        let own = mistakes.into_iter().filter(|Mistake { place, .. }| !matches!(place, Place::Header(_)));
         own.map(|mistake| (Some(&declared.operation), mistake))
     });
-    let mistakes = of_headers.chain(of_rows);
+    // A mistake in a field can be the cause of this one, so it is behind those of rows.
+    let of_triggers = check_triggers(asked.rows.iter().map(|declared| (&declared.row, &declared.input)));
+    let of_triggers = of_triggers.into_iter().map(|mistake| (None, mistake));
+    let mistakes = of_headers.chain(of_rows).chain(of_triggers);
     let mistakes = mistakes.map(|(operation, mistake)| json!({"operation": operation, "mistake": mistake.to_string()}));
+    let mistakes = of_fields.chain(mistakes);
     let of_examples = asked.examples.iter().filter_map(|given| {
         check_example(given).map(|mistake| json!({"operation": given.operation, "mistake": mistake}))
     });
     let mistakes = mistakes.chain(of_examples);
     let of_events = asked.events.iter().flat_map(|events| check_events(asked, events));
     mistakes.chain(of_events.map(|mistake| json!({"operation": null, "mistake": mistake.to_string()}))).collect()
+}
+
+/// The mistakes in the types of fields.
+fn check_fields(declared: &Fields) -> Vec<Value> {
+    let what = if declared.operation.is_some() { "field" } else { "setting" };
+    let mut broken = Vec::new();
+    check_types("", &declared.fields, &mut broken);
+    let mistake = |(name, rule): (String, Broken)| {
+        let mistake = format!("{what} `{}`: {rule}", name.escape_debug());
+        json!({"operation": declared.operation, "mistake": mistake})
+    };
+    broken.into_iter().map(mistake).collect()
+}
+
+/// The rules that fields, and the fields inside of them, break. `outer` is before the name of each field.
+fn check_types(outer: &str, fields: &[schema::Field], broken: &mut Vec<(String, Broken)>) {
+    for field in fields {
+        let name = format!("{outer}{}", field.name);
+        let of_pattern = field.pattern.as_deref().and_then(|pattern| schema::check_pattern(pattern).err());
+        let rules = field.inconsistencies().into_iter().map(|(_, rule)| rule).chain(of_pattern);
+        broken.extend(rules.map(|rule| (name.clone(), rule)));
+        let kind: &Kind = if let Kind::List(item) = &field.kind { item } else { &field.kind };
+        if let Kind::Members(members) = kind {
+            check_types(&format!("{name}."), members, broken);
+        }
+    }
 }
 
 /// Checks whether the fields accept the example. Patterns and formats are not checked.

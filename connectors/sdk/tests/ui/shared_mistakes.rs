@@ -81,6 +81,28 @@ connector_sdk::connector! {
     row_32: POST api "/x" { a: string as "b", b: file } multipart;
     /// A row
     row_33: GET api "/x" fixed_body { a: 1 };
+    /// A row
+    row_34: GET api "/x" { a: [string] in header };
+    /// A row
+    row_35: GET api "/x?a=1" { a: string };
+    /// A row
+    row_36: POST api "/x" { a: string } fixed_body { a: 1 };
+    /// A row
+    row_37: GET api "/x" { a: string as "b\nc" };
+    /// A row
+    row_38: GET api "/x" { a: string } default_query { b: 1 } unless [c];
+    /// A row
+    row_39: read PATCH api "/x";
+    /// A row
+    row_40: POST api "/x" { a: integer(5..=1) };
+    /// A row
+    row_41: POST api "/x" { a?: integer default "b" };
+    /// A row
+    row_42: POST api "/x" { a: string pattern "(" };
+    /// A row
+    row_43: POST api "/x" { a: string one_of [] };
+    /// A row
+    row_44: POST api "/x" { a: [string] max_bytes 3 };
 }
 
 fn main() {}

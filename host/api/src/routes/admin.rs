@@ -21,11 +21,13 @@ pub(super) static ROUTES: &[Route] = &[
         path: "/admin/connectors",
         family: Family::Admin,
         methods: &[
-            Endpoint::get(Scoped(Admin, |call, _| Box::pin(admin::list_service_connectors(call)))).page().described(
-                "connectors.list",
-                "The connectors of the service, and what each gateway serves of them.",
-                Record("A page of the connectors.", "ServiceConnectors"),
-            ),
+            Endpoint::get(Scoped(Admin, |call, _| Box::pin(admin::list_service_connectors(call))))
+                .list::<admin::ServiceConnectors>()
+                .described(
+                    "connectors.list",
+                    "The connectors of the service, and what each gateway serves of them.",
+                    Record("A page of the connectors.", "ServiceConnectors"),
+                ),
             Endpoint::post(Scoped(Admin, |call, caller| Box::pin(admin::install_connector(call, caller))))
                 .query(Query::Read)
                 .described(
@@ -38,13 +40,20 @@ pub(super) static ROUTES: &[Route] = &[
     Route {
         path: "/admin/connectors/{connector}",
         family: Family::Admin,
-        methods: &[Endpoint::delete(Scoped(Admin, |call, caller| Box::pin(admin::remove_connector(call, caller))))
-            .query(Query::Read)
-            .described(
-                "connectors.remove",
-                "Removes a connector. Calls in progress end on it.",
-                By(gateway::describe_removed),
-            )],
+        methods: &[
+            Endpoint::get(Scoped(Admin, |call, _| Box::pin(admin::get_connector(call)))).described(
+                "connectors.get",
+                "A connector as the gateway that answers serves it, with the request that each operation sends.",
+                Record("The connector.", "Connector"),
+            ),
+            Endpoint::delete(Scoped(Admin, |call, caller| Box::pin(admin::remove_connector(call, caller))))
+                .query(Query::Read)
+                .described(
+                    "connectors.remove",
+                    "Removes a connector. Calls in progress end on it.",
+                    By(gateway::describe_removed),
+                ),
+        ],
     },
     Route {
         path: "/admin/connectors/{connector}/rollback",

@@ -137,8 +137,9 @@ pub struct OperationRecord {
     pub summary: String,
     #[schemars(extend("enum" = ["read", "write", "destructive"]))]
     pub effect: String,
-    /// The request that the operation sends: method, upstream, and path with the names of fields in
-    /// braces. `code` if the connector's code composes its requests.
+    /// The request that the operation sends: method, upstream, path with the names of fields in
+    /// braces, default parameters in brackets, and fixed members of the body. `code` if the
+    /// connector's code composes its requests.
     pub sends: String,
     /// As in GET /openapi.json.
     #[serde(rename = "x-pagination", default, skip_serializing_if = "Option::is_none")]

@@ -228,6 +228,14 @@ fn a_required_parameter_that_is_a_list_has_an_item_and_the_encoding_of_answers_i
 }
 
 #[test]
+fn a_list_is_no_header() {
+    let list = json!({"type": "array", "items": {"type": "string"}});
+    let (row, left_out) = row(json!({"parameters": [{"name": "X-List", "in": "header", "schema": list}]}));
+    assert!(!row.contains("X-List"), "{row}");
+    assert!(left_out.len() == 1 && left_out[0].contains("`X-List`: a list cannot be a header"), "{left_out:?}");
+}
+
+#[test]
 fn a_member_may_be_required_next_to_the_reference_to_its_object() {
     let schema = json!({"$ref": "#/components/schemas/Tree", "required": ["leaf"]});
     let (row, _) = row(json!({"requestBody": {"content": {"application/json": {"schema": schema}}}}));

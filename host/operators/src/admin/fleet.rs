@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use body::Body;
 use endpoint::answer::json_answer;
+use endpoint::lists::{Field, Filter, List, Parse, filter, put, read};
 use endpoint::page;
 use endpoint::records::{
     ConnectorAtGatewayRecord, ConnectorCountsRecord, GatewayMemoryRecord, GatewayRecord, GatewaysRecord,
@@ -56,13 +57,43 @@ pub async fn list_gateways(call: HttpCall<'_>) -> Result<Response<Body>, Problem
     Ok(json_answer(&json!(GatewaysRecord { gateways: gateways.collect(), next_cursor })))
 }
 
+/// The connectors of the service that a list shows.
+#[derive(Clone, Debug, Default)]
+pub struct ServiceConnectorFilter {
+    /// Only this connector.
+    connector: Option<String>,
+    /// Only connectors after this one.
+    after: Option<String>,
+    /// Maximum number of connectors.
+    limit: u32,
+}
+
+/// The list of the connectors of the service.
+#[derive(Clone, Copy, Debug)]
+pub struct ServiceConnectors;
+
+impl List for ServiceConnectors {
+    type Query = ServiceConnectorFilter;
+
+    const FILTERS: &'static [Filter<ServiceConnectorFilter>] =
+        &[filter("connector", "Only the connector with this identifier.").text(|filter| &mut filter.connector)];
+
+    const LIMIT: Field<ServiceConnectorFilter, u32> = |filter| &mut filter.limit;
+    const CURSOR: Parse<ServiceConnectorFilter> =
+        |filter, cursor| put(&mut filter.after, page::cursor(cursor).map(Some));
+}
+
 /// GET /admin/connectors: the connectors of the service, in pages.
 pub async fn list_service_connectors(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let (limit, after) = page::read_place(call.head.uri.query().unwrap_or_default())?;
+    let ServiceConnectorFilter { connector, after, limit } =
+        read::<ServiceConnectors>(call.head.uri.query().unwrap_or_default())?;
     let store = &call.gateway.store;
     let live = store.modules().live().await.map_err(|error| unavailable(&error))?;
     let at = store.gateways().connectors().await.map_err(|error| unavailable(&error))?;
-    let mut connectors: Vec<_> = service_connectors(&live, &at, store.database().is_shared()).collect();
+    let all = service_connectors(&live, &at, store.database().is_shared());
+    let is_wanted =
+        |record: &ServiceConnectorRecord| connector.as_ref().is_none_or(|wanted| record.connector == *wanted);
+    let mut connectors: Vec<_> = all.filter(is_wanted).collect();
     let next_cursor = page::cut(&mut connectors, limit, after.as_ref(), |record| record.connector.clone());
     Ok(json_answer(&json!(ServiceConnectorsRecord { connectors, next_cursor })))
 }

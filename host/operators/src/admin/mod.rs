@@ -17,8 +17,8 @@
 //! - [`usage`]: what tenants have called on each day
 //! - [`webhooks`]: webhooks of all tenants
 //!
-//! The routes that remove and roll back connectors, and the routes of grants and of the history,
-//! are here.
+//! The routes that show, remove and roll back a connector, and the routes of grants and of the
+//! history, are here.
 
 mod audit;
 mod calls;
@@ -51,6 +51,7 @@ pub use self::calls::Calls;
 pub use self::calls::{get_call, list_calls, problem_names};
 pub use self::connect_links::AnyConnectLinks;
 pub use self::connect_links::list_connect_links;
+pub use self::fleet::{ServiceConnectorFilter, ServiceConnectors};
 pub use self::fleet::{list_gateways, list_service_connectors};
 pub use self::hook_requests::HookRequests;
 pub use self::hook_requests::list_hook_requests;
@@ -77,18 +78,27 @@ use endpoint::answer::json_answer;
 use endpoint::authorize::AuthorizedCaller;
 use endpoint::page;
 use endpoint::records::{
-    ChangeRecord, GrantRecord, GrantsRecord, HistoryRecord, RemovedRecord, VersionRecord, VersionsRecord,
+    ChangeRecord, ConnectorRecord, GrantRecord, GrantsRecord, HistoryRecord, RemovedRecord, VersionRecord,
+    VersionsRecord,
 };
 use endpoint::route::HttpCall;
 use gateway::Gateway;
 use problem::{self, Problem};
 use registry::{Actor, ChangeError, HostGrant, Registry, Removed, StoredVersion, Swapped, is_grant};
+use rest::connectors::live_connector;
 
 /// Number of changes in the history that a caller gets without asking for more.
 const DEFAULT_CHANGES: u32 = 100;
 
 /// The most changes of the history in one answer.
 const MAX_CHANGES: u32 = 1000;
+
+/// GET /admin/connectors/{connector}: the connector that this gateway serves, as GET /connectors
+/// lists it.
+pub async fn get_connector(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let connector = live_connector(call.gateway, call.arguments.connector)?;
+    Ok(json_answer(&json!(ConnectorRecord::from(&*connector))))
+}
 
 /// DELETE /admin/connectors/{connector}: calls in progress end on it.
 pub async fn remove_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {

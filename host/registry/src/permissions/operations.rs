@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use contract::Effect;
+use rows::Method;
 
 use crate::Connector;
 
@@ -18,8 +19,9 @@ pub(super) struct Operation {
 enum Sent {
     /// The requests of the connector's code.
     Code,
-    /// The request of a row.
-    Row { upstream: String, words: String },
+    /// The request of a row. `reads` is `true` for a method that changes nothing, whatever effect the
+    /// module claims.
+    Row { upstream: String, reads: bool, words: String },
 }
 
 /// The operations of a connector, by their paths.
@@ -27,7 +29,11 @@ pub(super) fn of(connector: &Connector) -> BTreeMap<String, Operation> {
     let operation = |operation: &crate::Operation| {
         let sent = match &operation.row {
             None => Sent::Code,
-            Some(row) => Sent::Row { upstream: row.upstream.to_string(), words: row.to_string() },
+            Some(row) => Sent::Row {
+                upstream: row.upstream.to_string(),
+                reads: matches!(row.method, Method::Get | Method::Head),
+                words: row.to_string(),
+            },
         };
         (operation.manifest.path.clone(), Operation { effect: operation.manifest.effect, sent })
     };
@@ -45,8 +51,11 @@ pub(super) fn beyond(now: &BTreeMap<String, Operation>, previous: &BTreeMap<Stri
             (Sent::Code, Sent::Row { words, .. }) => {
                 Some(format!("operation {path}, whose code composes its requests now; it was {words}"))
             }
-            (Sent::Row { upstream, words }, Sent::Row { upstream: before, .. }) if upstream != before => {
+            (Sent::Row { upstream, words, .. }, Sent::Row { upstream: before, .. }) if upstream != before => {
                 Some(format!("operation {path}, which sends {words} now; its upstream was {before}"))
+            }
+            (Sent::Row { reads: false, words, .. }, Sent::Row { reads: true, words: before, .. }) => {
+                Some(format!("operation {path}, which sends {words} now; it was {before}"))
             }
             _ => None,
         };
@@ -60,7 +69,7 @@ mod tests {
     use super::*;
 
     fn row(upstream: &str) -> Sent {
-        Sent::Row { upstream: upstream.to_owned(), words: format!("GET {upstream} /items") }
+        Sent::Row { upstream: upstream.to_owned(), reads: true, words: format!("GET {upstream} /items") }
     }
 
     fn asked(previous: (Effect, Sent), now: (Effect, Sent)) -> Vec<String> {
@@ -76,6 +85,9 @@ mod tests {
         assert_eq!(elsewhere, ["operation items, which sends GET files /items now; its upstream was api"]);
         let code = asked((Effect::Read, row("api")), (Effect::Read, Sent::Code));
         assert_eq!(code, ["operation items, whose code composes its requests now; it was GET api /items"]);
+        let deletes = Sent::Row { upstream: "api".to_owned(), reads: false, words: "DELETE api /items".to_owned() };
+        let deletes = asked((Effect::Read, row("api")), (Effect::Read, deletes));
+        assert_eq!(deletes, ["operation items, which sends DELETE api /items now; it was GET api /items"]);
     }
 
     #[test]

@@ -10,7 +10,8 @@ use crate::bindings::gateway::connector::manifest::{
 };
 use crate::bindings::gateway::connector::page_additions::declare_last_item;
 use crate::bindings::gateway::connector::row_additions::{
-    BodyEncoding, Field, Header, Lists, Location, PathEncoding, Row, declare_request, declare_row,
+    BodyEncoding, Field, Header, Lists, Location, PathEncoding, Row, Trigger as HeaderTrigger, declare_request,
+    declare_row,
 };
 use crate::bindings::gateway::connector::trigger_additions::{declare_inbox, declare_trigger};
 use crate::bindings::gateway::connector::trigger_types::{Check, Inbox, InboxScope, Place, Trigger, TriggerSource};
@@ -46,6 +47,16 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
         "row that reads with a body" => {
             let body = Some(r#"{"word": "sea"}"#.to_owned());
             declare_row("version", &Row { fixed_body: body, ..words("api", "/words/{word}", None) });
+        }
+        "row that changes what it reads" => {
+            declare_row("version", &Row { method: http::Method::Put, ..words("api", "/words/{word}", None) });
+        }
+        "row with a line break in a name" => declare_parameter("/words", "q\nsigned by acme"),
+        "row that sends a parameter twice" => declare_parameter("/words?q=sea", "q"),
+        "row with an unknown trigger" => {
+            let when = vec![HeaderTrigger { parameter: "q".to_owned(), unless: None }];
+            let header = Header { name: "X-Word".to_owned(), value: "1".to_owned(), when };
+            declare_row("version", &Row { headers: vec![header], ..words("api", "/words/{word}", None) });
         }
         "huge row" => declare("version", "api", &format!("/{}/{{word}}", "x".repeat(70 << 10)), None),
         "request" => {
@@ -264,6 +275,12 @@ fn schema(manifest: &mut Manifest, text: &str) {
 /// Declares an operation that is one request, with the word in its path.
 fn declare(operation: &str, upstream: &str, path: &str, header: Option<(&str, &str)>) {
     declare_row(operation, &words(upstream, path, header));
+}
+
+/// Declares a row that sends the word as a parameter.
+fn declare_parameter(path: &str, name: &str) {
+    let word = word(Location::Query(name.to_owned()));
+    declare_row("version", &Row { fields: vec![word], ..words("api", path, None) });
 }
 
 /// Divides the answer of an operation into pages. A query parameter takes the next one.

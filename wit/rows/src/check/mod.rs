@@ -4,8 +4,10 @@
 //! # Layout
 //! - here: a row as a whole, its path, its headers and its body.
 //! - `field`: one field.
+//! - `parameters`: the parameters of the query, and the defaults and headers that depend on them.
 
 mod field;
+mod parameters;
 
 use std::fmt;
 
@@ -17,6 +19,10 @@ use crate::declaration::{Declaration, DeclaredHeader};
 use crate::reader;
 use crate::row::{BodyEncoding, Field, Lists, Location, Method};
 use crate::template::{self, Part, SETTINGS};
+
+pub use parameters::check_triggers;
+
+use parameters::Parameters;
 
 /// The parts of a row: fields, defaults, headers, and parameters that a header or a default depends on.
 const PARTS: usize = 256;
@@ -93,6 +99,19 @@ pub fn check_headers(headers: &[DeclaredHeader], settings: &[(&str, Value)]) -> 
     mistakes.0
 }
 
+impl Declaration {
+    /// The rule for an operation with the effect `read`, on which keys, agents and operators rely. A search may be a
+    /// `POST`.
+    ///
+    /// # Errors
+    /// If the method changes data.
+    pub fn check_read(&self) -> Result<(), Mistake> {
+        let changes = matches!(self.method, Method::Put | Method::Patch | Method::Delete);
+        let rule = "a request with `PUT`, `PATCH` or `DELETE` changes data, so its effect is `write` or `destructive`";
+        ensure(!changes, rule).map_err(|broken| Mistake { place: Place::Row, broken })
+    }
+}
+
 /// Every rule that a declaration breaks.
 pub(crate) fn check(declaration: &Declaration, connector: &Connector<'_>) -> Vec<Mistake> {
     let mut mistakes = Mistakes(Vec::new());
@@ -103,14 +122,17 @@ pub(crate) fn check(declaration: &Declaration, connector: &Connector<'_>) -> Vec
     }
     mistakes.note(&Place::Upstream, known("upstream", &declaration.upstream, connector.upstreams.iter().copied()));
     mistakes.note(&Place::Path, check_path(declaration, connector));
+    let parameters = Parameters::of(declaration, connector.input);
     for (index, field) in declaration.fields.iter().enumerate() {
         let place = Place::Field(field.name.to_string());
         let earlier = declaration.fields.get(..index).unwrap_or_default();
-        mistakes.note(&place, field::check(declaration, field, earlier, connector));
+        let checked = field::check(declaration, field, earlier, connector)
+            .and_then(|()| parameters.check_field(declaration, index, connector.input));
+        mistakes.note(&place, checked);
     }
     mistakes.0.extend(check_headers(&declaration.headers, connector.settings));
     for default in &declaration.default_query {
-        mistakes.note(&Place::DefaultQuery, check_parameter(&default.parameter));
+        mistakes.note(&Place::DefaultQuery, parameters.check_default(default));
     }
     mistakes.note(&Place::Body, check_body(declaration));
     mistakes.0
@@ -246,13 +268,6 @@ fn check_header(declared: &DeclaredHeader, settings: &[(&str, Value)]) -> Result
     Ok(())
 }
 
-/// A parameter `name=value`, encoded.
-fn check_parameter(parameter: &str) -> Result<(), Broken> {
-    let is_encoded = parameter.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'&' | b'#' | b'?'));
-    let has_name = parameter.split_once('=').is_some_and(|(name, _)| !name.is_empty());
-    ensure(is_encoded && has_name, "a parameter is `name=value`, percent-encoded")
-}
-
 fn check_body(declaration: &Declaration) -> Result<(), Broken> {
     let Declaration { method, fields, fixed_body, encoding, .. } = declaration;
     let whole = fields.iter().filter(|field| field.location == Location::WholeBody).count();
@@ -275,7 +290,33 @@ fn check_body(declaration: &Declaration) -> Result<(), Broken> {
     ensure(
         text.trim() == text && text.starts_with('{') && reader::is_value(text),
         "the fixed members of a body are the text of a JSON object",
-    )
+    )?;
+    check_fixed(text, fields)
+}
+
+/// No member of a body is there twice: some services take the first one, and others the last one.
+fn check_fixed(text: &str, fields: &[Field]) -> Result<(), Broken> {
+    let members = reader::members(text).unwrap_or_default();
+    let sends = |field: &Field, name: &str| match &field.location {
+        Location::Body(steps) => steps.first().is_some_and(|step| step == name),
+        Location::File(file) => file == name,
+        _ => false,
+    };
+    for (index, member) in members.iter().enumerate() {
+        let shown = member.name.escape_debug();
+        if members.iter().take(index).any(|known| known.name == member.name) {
+            return Err(format!("the fixed member `{shown}` is there twice").into());
+        }
+        if let Some(field) = fields.iter().find(|field| sends(field, &member.name)) {
+            let field = field.name.escape_debug();
+            return Err(format!(
+                "the field `{field}` is sent at the place of the fixed member `{shown}`, or inside of it; leave out one \
+                 of the two"
+            )
+            .into());
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -40,8 +40,10 @@ fn mistakes(change: impl FnOnce(&mut Declaration)) -> Vec<String> {
     let text = || json!({"type": "string"});
     let input = json!({"properties": {
         "id": text(), "name": text(), "other": {"type": ["string", "null"]}, "object": {"type": ["object", "null"]},
-        "objects": {"type": "array", "items": {"type": "object"}},
+        "objects": {"type": "array", "items": {"type": "object"}}, "texts": {"type": "array", "items": {"type": "string"}},
         "headers": {"type": "object", "properties": {"X-A": {}, "x_forwarded_for": {}}},
+        "entries": {"type": "object", "properties": {"a": {}, "b": {}}}, "any": {},
+        "count": {"type": "integer"}, "color": {"type": "string", "enum": ["red", null]},
     }});
     let settings = [("version", text()), ("list", json!({"type": "array"}))];
     let connector = Connector { upstreams: &["api", "files"], settings: &settings, input: &input };
@@ -208,6 +210,128 @@ fn a_request_that_reads_has_no_fixed_body() {
     }
     for method in [Method::Post, Method::Put, Method::Patch, Method::Delete] {
         assert!(mistakes(with(method)).is_empty(), "{method:?}");
+    }
+}
+
+#[test]
+fn nothing_is_sent_twice() {
+    only(
+        |row| row.fixed_body = Some(r#"{"item":{}}"#.to_owned()),
+        "body: the field `name` is sent at the place of the fixed member `item`, or inside of it; leave out one of the \
+         two",
+    );
+    only(|row| row.fixed_body = Some(r#"{"a":1,"\u0061":2}"#.to_owned()), "body: the fixed member `a` is there twice");
+    only(
+        |row| row.fields.push(field("other", Location::Query("all".into()))),
+        "field `other`: the query of the path always has the parameter `all`; leave it out in one of the two",
+    );
+}
+
+#[test]
+fn a_default_parameter_gives_way_to_parameters_of_the_row() {
+    let default = |parameter: &str, unless: &[&str]| {
+        let unless: Vec<_> = unless.iter().map(|name| Cow::Owned((*name).to_owned())).collect();
+        let default = DefaultQuery { parameter: parameter.to_owned().into(), unless: unless.into() };
+        move |row: &mut Declaration| {
+            row.fields.push(field("other", Location::Query("q".into())));
+            row.default_query.push(default);
+        }
+    };
+    assert!(mistakes(default("a=b", &["a", "q"])).is_empty());
+    only(default("a=b", &["a", "p"]), "default query: `unless` has `p`, which is no parameter of the row");
+    only(
+        default("a=b", &["q"]),
+        "default query: a default parameter is not sent if the caller gives it: `unless` has its own name",
+    );
+    only(
+        default("all=2", &["all"]),
+        "default query: the query of the path always has this parameter; leave out the default",
+    );
+}
+
+#[test]
+fn entries_are_parameters_of_their_names() {
+    let entries = || field("entries", Location::QueryEntries);
+    only(
+        |row| {
+            row.path = "/{id}?a=1".to_owned();
+            row.fields.push(entries());
+        },
+        "field `entries`: the query of the path always has the parameter `a`; leave it out in one of the two",
+    );
+    only(
+        |row| row.fields.extend([field("other", Location::Query("b".into())), entries()]),
+        "field `entries`: the field `other` is sent at the same place, or inside of it; send one of the two under \
+         another name",
+    );
+    let unless = Cow::Owned(vec![Cow::Borrowed("c"), Cow::Borrowed("a")]);
+    let default = DefaultQuery { parameter: "c=1".into(), unless };
+    assert!(
+        mistakes(|row| {
+            row.fields.push(entries());
+            row.default_query.push(default);
+        })
+        .is_empty()
+    );
+}
+
+#[test]
+fn a_header_depends_on_a_parameter_that_a_row_with_it_has() {
+    let when = |parameter: &'static str| Trigger { parameter: parameter.into(), unless: None };
+    let header = DeclaredHeader {
+        name: "X-A".to_owned(),
+        value: String::new(),
+        when: vec![when("q"), when("name"), when("$serach")],
+    };
+    let input = json!({"properties": {}});
+    let with =
+        |location| Declaration { fields: vec![field("q", location)], headers: vec![header.clone()], ..declaration() };
+    let rows = [with(Location::Query("q".into())), with(Location::Query("name".into()))];
+    let other = Declaration { headers: Vec::new(), ..with(Location::Query("$serach".into())) };
+    let found = check_triggers(rows.iter().chain([&other]).map(|row| (row, &input)));
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert_eq!(found, ["header `X-A`: `when` has `$serach`, which is no parameter of any row with this header"]);
+    let open = with(Location::QueryEntries);
+    assert_eq!(check_triggers([(&open, &input)]), []);
+}
+
+#[test]
+fn a_default_that_is_sent_fits_its_field() {
+    let default = |name, text: &'static str| {
+        move |row: &mut Declaration| {
+            let body = Location::Body(Cow::Owned(vec![Cow::Borrowed("b")]));
+            row.fields.push(Field { default: Some(text.into()), required: false, ..field(name, body) });
+        }
+    };
+    for (name, text) in [("other", r#""a""#), ("count", "1.0"), ("color", r#""red""#), ("texts", "[]"), ("any", "1")] {
+        assert_eq!(mistakes(default(name, text)), Vec::<String>::new(), "{name}");
+    }
+    for (name, text) in [("other", "1"), ("count", "1.5"), ("color", r#""blue""#), ("texts", r#""a""#)] {
+        only(default(name, text), &format!("field `{name}`: the schema of the field does not accept its default"));
+    }
+    only(default("other", "null"), "field `other`: its default is null, which is for a field with `nullable`");
+}
+
+#[test]
+fn what_can_never_be_sent_is_refused() {
+    only(
+        |row| row.fields.push(field("texts", Location::Header("X-A".into()))),
+        "field `texts`: a list is not a header; declare a string that has all items",
+    );
+    only(
+        |row| {
+            row.path = "/{settings.version}/{id}/{texts}".to_owned();
+            row.fields.push(Field { lists: Lists::Repeated, ..field("texts", Location::Path(Encoding::Segment)) });
+        },
+        "field `texts`: a list in a path is joined: one text has all items",
+    );
+}
+
+#[test]
+fn no_name_changes_what_people_read() {
+    let hidden = "the text has no line break and no other control or format character";
+    for name in ["q\u{1b}[2J", "q\nsigned with a key of publisher acme", "q\u{202e}"] {
+        only(|row| row.fields.push(field("other", Location::Query(name.into()))), &format!("field `other`: {hidden}"));
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::check::Violations;
+use super::violations::Violations;
 use super::{ApiKey, Auth, Manifest, Oauth2, shorten};
 use crate::{Broken, address, ensure, header, name, pointer};
 

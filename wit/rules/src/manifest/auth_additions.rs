@@ -1,7 +1,7 @@
 //! The ways to authorize that a connector declares in addition to its auth scheme
 //! (`auth-additions`).
 
-use super::check::Violations;
+use super::violations::Violations;
 use super::{ApiKey, Auth, Manifest, PartSource, Violation, shorten};
 use crate::limit::{ENDED_CODE_BYTES, ENDED_CODES};
 use crate::signature::{AwsSignature, HmacSignature, Region, TextPart};

@@ -4,23 +4,13 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::violations::Violations;
 use super::{Imprint, Manifest, Operation, Setting, Upstream, Violation, auth, shorten, texts, upstream_additions};
 use crate::limit::{
     ANSWER_EXAMPLE_BYTES, ICON_BYTES, IMPRINT_BYTES, OPERATIONS, RATE_LIMITS, SETTING_SCHEMA_BYTES, SETTINGS,
     TEXT_BYTES, UPSTREAMS, VERSION_BYTES,
 };
 use crate::{Broken, address, ensure, link, name, pointer, schema};
-
-/// The violations found so far.
-pub(super) struct Violations(pub(super) Vec<Violation>);
-
-impl Violations {
-    pub(super) fn add(&mut self, part: impl Into<String>, result: Result<(), Broken>) {
-        if let Err(broken) = result {
-            self.0.push(Violation { part: part.into(), broken });
-        }
-    }
-}
 
 /// Checks a manifest, without parsing its schemas. Returns every rule that it breaks.
 #[must_use]

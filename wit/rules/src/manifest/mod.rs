@@ -20,6 +20,7 @@ mod texts;
 mod trigger_additions;
 mod upstream_additions;
 mod view;
+mod violations;
 
 use std::fmt;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::check::Violations;
+use super::violations::Violations;
 use super::{Manifest, Pagination, Violation, shorten};
 use crate::text::line;
 use crate::{ensure, pointer};

@@ -3,7 +3,7 @@
 //! The records are taken apart without `..`, so that a new text does not compile until it is
 //! checked here. A text that is left out has a form that permits no such character.
 
-use super::check::Violations;
+use super::violations::Violations;
 use super::{
     ApiKey, Auth, Identity, Imprint, Manifest, Oauth2, Operation, Pagination, RateLimit, Setting, Upstream, shorten,
 };

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::check::Violations;
+use super::violations::Violations;
 use super::{Auth, Manifest, shorten};
 use crate::account_address::{PartForm, authority, fill, is_below, is_in_host, names, names_in_host, part_name, site};
 use crate::limit::{ADDRESS_PARTS, TITLE_BYTES};

@@ -4,10 +4,13 @@
 //! - here: fields, and the schema that follows from them.
 //! - `consistent`: checks that the parts of a field fit together.
 //! - `accept`: checks that a field accepts a value.
+//! - `pattern`: checks the regular expression of a field.
 //! - `text`: the rules for schemas and examples in a manifest.
 
 mod accept;
 mod consistent;
+#[cfg(feature = "regex-syntax")]
+mod pattern;
 mod text;
 
 use serde_json::{Map, Number, Value, json};
@@ -16,6 +19,8 @@ use crate::limit::FILE_NAME_BYTES;
 
 pub use accept::{Mismatch, accept_object};
 pub use consistent::Part;
+#[cfg(feature = "regex-syntax")]
+pub use pattern::check_pattern;
 pub use text::{closed, example, input, names, size};
 
 /// The keyword of a property whose null the gateway passes to the connector.

@@ -1,6 +1,6 @@
 //! One field.
 
-use contract_rules::schema::{Kind, Part};
+use contract_rules::schema::{Kind, Part, check_pattern};
 use rows::table::TableRow;
 
 use crate::errors::Errors;
@@ -35,15 +35,8 @@ pub(super) fn check_type(field: &Field, errors: &mut Errors) {
     for (part, broken) in field.spec.inconsistencies() {
         errors.at(field.span(part), broken);
     }
-    if let Some(pattern) = &field.spec.pattern
-        && let Err(error) = regex_syntax::Parser::new().parse(pattern)
-    {
-        let reason = match &error {
-            regex_syntax::Error::Parse(error) => error.kind().to_string(),
-            regex_syntax::Error::Translate(error) => error.kind().to_string(),
-            other => other.to_string(),
-        };
-        errors.at(field.span(Part::Pattern), format!("the pattern is not a regular expression: {reason}"));
+    if let Some(pattern) = &field.spec.pattern {
+        errors.rule(field.span(Part::Pattern), check_pattern(pattern));
     }
     if field.members.iter().any(Field::is_file) {
         errors.at(field.kind_span, "a `file` is a field of a row, and not inside of an object");

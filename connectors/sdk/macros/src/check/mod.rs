@@ -56,6 +56,9 @@ pub(crate) fn check(table: &mut Table, errors: &mut Errors) {
             errors.count() > before
         })
         .collect();
+    if errors.count() == 0 {
+        row::check_triggers(table, errors);
+    }
     for (row, broken) in table.rows.iter_mut().zip(broken) {
         row.broken |= broken;
     }

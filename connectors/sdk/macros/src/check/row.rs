@@ -12,7 +12,7 @@ use super::field;
 use crate::errors::Errors;
 use crate::parse::clause::{Answers, NextPage, Pages};
 use crate::parse::json::Json;
-use crate::parse::row::{Action, Row};
+use crate::parse::row::{Action, Effect, Row};
 use crate::parse::table::{Table, known};
 
 pub(super) fn check(table: &Table, row: &Row, errors: &mut Errors) {
@@ -114,9 +114,32 @@ fn check_request(table: &Table, row: &Row, plain: &TableRow, upstream: &Ident, e
     let upstreams: Vec<&str> = upstreams.iter().map(String::as_str).collect();
     let fields: Vec<schema::Field> = row.fields.iter().map(|field| field.spec.clone()).collect();
     let connector = Connector { upstreams: &upstreams, settings: &settings(table), input: &schema::object(&fields) };
-    for mistake in rows::Row::declared(&table.declaration(plain, upstream), &connector).err().unwrap_or_default() {
+    let declaration = table.declaration(plain, upstream);
+    let mut mistakes = rows::Row::declared(&declaration, &connector).err().unwrap_or_default();
+    if row.effect == Some(Effect::Read) {
+        mistakes.extend(declaration.check_read().err());
+    }
+    for mistake in mistakes {
         if let Some(span) = span_of(row, plain, &mistake.place) {
             errors.at(span, mistake);
+        }
+    }
+}
+
+/// The parameters of `when` in the headers are ones of rows. The table has no other mistake: a row with one may lack a
+/// parameter.
+pub(super) fn check_triggers(table: &Table, errors: &mut Errors) {
+    let declared = table.rows.iter().filter_map(|row| {
+        let Action::Request { upstream, .. } = &row.action else { return None };
+        let fields: Vec<schema::Field> = row.fields.iter().map(|field| field.spec.clone()).collect();
+        Some((table.declaration(&row.without_spans(), upstream), schema::object(&fields)))
+    });
+    let declared: Vec<_> = declared.collect();
+    for mistake in rows::check_triggers(declared.iter().map(|(row, input)| (row, input))) {
+        let is_named = |name: &str| mistake.place == Place::Header(name.to_owned());
+        let header = table.headers.iter().find(|header| !header.when.is_empty() && is_named(&header.name.value()));
+        if let Some(header) = header {
+            errors.at(header.name.span(), &mistake);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::check::Violations;
+use super::super::violations::Violations;
 use super::super::shorten;
 use super::{About, few, given, is_outside_of_body, maybe_empty, place, setting};
 use crate::limit::{CHECK_PARTS, ISSUERS, TOLERANCE_SECONDS, TRIGGER_ITEMS};

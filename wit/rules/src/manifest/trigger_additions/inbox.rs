@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::super::check::Violations;
 use super::super::shorten;
+use super::super::violations::Violations;
 use super::{About, check, few, given, leads, maybe_empty, of_account, place, texts};
 use crate::limit::{ACCOUNT_KEYS, CHECKS, HANDSHAKES, ID_PARTS, KIND_PARTS, LEAST_MAX_BODY, MAX_BODY, TRIGGER_ITEMS};
 use crate::trigger::{EchoMember, Handshake, HmacQuery, Inbox, InboxScope, Place, Visibility};

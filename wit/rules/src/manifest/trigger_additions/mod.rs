@@ -20,7 +20,8 @@ mod view;
 use std::collections::HashSet;
 
 pub use self::about::{About, AboutOperation};
-use super::check::{Violations, distinct};
+use super::check::distinct;
+use super::violations::Violations;
 use super::{Violation, shorten};
 use crate::limit::{INBOXES, TRIGGER_ITEMS, TRIGGER_TEXT_BYTES, TRIGGERS};
 use crate::text::line;

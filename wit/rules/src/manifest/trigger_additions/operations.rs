@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::super::check::Violations;
 use super::super::shorten;
+use super::super::violations::Violations;
 use super::About;
 use crate::trigger::{Role, Trigger};
 use crate::{Broken, ensure};

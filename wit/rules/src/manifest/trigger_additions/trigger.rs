@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::super::check::Violations;
 use super::super::shorten;
+use super::super::violations::Violations;
 use super::{About, given, leads, maybe_empty, of_account, place, setting, texts};
 use crate::limit::{CONDITIONS, EVENT_EXAMPLE_BYTES, INBOXES, POLL_SECONDS, TEXT_BYTES, TITLE_BYTES, TRIGGER_ITEMS};
 use crate::text::{line, lines};

@@ -1,0 +1,58 @@
+//! Tests of values that a module's schema accepts and that the SDKs' schemas do not.
+
+use super::*;
+use crate::declaration::Declaration;
+
+struct NoSettings;
+
+impl Settings for NoSettings {
+    fn get(&self, _: &str) -> Option<Cow<'_, str>> {
+        None
+    }
+}
+
+/// The row of a form with the field `count`.
+fn row(location: Location) -> Row {
+    Row::of(&Declaration {
+        method: Method::Post,
+        upstream: "api".to_owned(),
+        path: "/x".to_owned(),
+        fields: vec![Field {
+            name: "count".into(),
+            location,
+            required: true,
+            integer: true,
+            lists: Lists::AsTheyAre,
+            max_bytes: None,
+            default: None,
+            nullable: false,
+        }],
+        default_query: Vec::new(),
+        headers: Vec::new(),
+        fixed_body: None,
+        encoding: BodyEncoding::Form,
+    })
+}
+
+#[test]
+fn a_string_in_place_of_an_integer_adds_no_members_to_a_form() {
+    let row = row(Location::Body(vec![Cow::Borrowed("count")].into()));
+    let sent = |input: &str| row.request(input, &NoSettings).map(|request| request.body);
+    let pair = |value: &str| Ok(Some(Body::Form(vec![("count".to_owned(), value.to_owned())])));
+    assert_eq!(sent(r#"{"count":1e1}"#), pair("10"));
+    assert_eq!(sent(r#"{"count":"1,\"admin\":\"true"}"#), pair(r#"1,"admin":"true"#));
+}
+
+#[test]
+fn a_control_character_in_a_header_is_a_mistake_of_the_caller() {
+    let row = row(Location::Header("X-A".into()));
+    let refusal = |value: &str| row.request(&format!(r#"{{"count":"{value}"}}"#), &NoSettings).err();
+    for (value, detail) in [
+        (r"a\nb", "Give a value without line breaks: it is sent as a header."),
+        (r"a\u0001", "Give a value without control characters: it is sent as a header."),
+        (r"a\u007f", "Give a value without control characters: it is sent as a header."),
+    ] {
+        assert_eq!(refusal(value), Some(Refusal::input("/count", detail)), "{value}");
+    }
+    assert_eq!(refusal("a"), None);
+}
