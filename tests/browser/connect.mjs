@@ -48,7 +48,7 @@ const ann = await person();
 await ann.goto(link);
 await inEveryLook(ann, "open", seen);
 seen.logo = await ann.locator("img.logo").evaluate((image) => image.naturalWidth > 0);
-await ann.getByText("The application may").first().click();
+await ann.getByText("Acme Desk may").first().click();
 await inEveryLook(ann, "details", seen);
 
 // By the keyboard alone: the first button connects, and the provider's button allows.

@@ -9,7 +9,7 @@ import { tabTo } from "./looks.mjs";
 
 const [executablePath, address, key, hostile, userKey, idsText, file] = process.argv.slice(2);
 const ids = JSON.parse(idsText);
-const seen = { ...nothingSeen(), typed: [] };
+const seen = { ...nothingSeen(), typed: [], said: {} };
 const browser = await chromium.launch({ executablePath, args: OPTIONS });
 const page = await person(browser, address, seen);
 const look = (name) => check(page, name, seen);
@@ -42,6 +42,24 @@ async function open(place, text) {
 await page.goto(`${address}/console`);
 await signIn(page, key, seen);
 
+// Notes what the page says about changes. It shows that for a while only, and the machine may be slow.
+await page.evaluate(() => {
+  window.said = [];
+  let last = null;
+  new MutationObserver(() => {
+    const shown = document.querySelector(".said");
+    if (shown && shown !== last) window.said.push(shown.textContent);
+    last = shown;
+  }).observe(document.body, { subtree: true, childList: true });
+});
+/** The next thing that the page says after an act. */
+async function saidAfter(act) {
+  const before = await page.evaluate(() => window.said.length);
+  await act();
+  await page.waitForFunction((before) => window.said.length > before, before);
+  return page.evaluate((before) => window.said[before], before);
+}
+
 // The second page of a list, and back. The rows of each page are sorted, and the list says that the pages are not.
 await page.locator("#main").getByText("50 entries on this page.").waitFor();
 const heading = page.getByRole("button", { name: "Duration", exact: true });
@@ -67,6 +85,13 @@ await tabTo(page, page.getByLabel("Connector", { exact: true }), seen, "Shift+Ta
 await page.keyboard.type("free");
 await answerList();
 seen.typed.push(await page.getByLabel("Connector", { exact: true }).inputValue());
+
+// A choice that was not sent does not stay as if it held.
+await page.getByLabel("Who can act").selectOption("provider");
+await page.getByRole("button", { name: "Last hour", exact: true }).click();
+await page.waitForURL(/since=/);
+await settled(page);
+seen.chosen = await page.getByLabel("Who can act").inputValue();
 
 // An account is connected from Try, on the page for users, and used.
 await open("try/keyed/whoami", "The same call");
@@ -130,6 +155,20 @@ await member.waitFor();
 seen.member = await member.getByRole("cell").allInnerTexts();
 await look("typed answer");
 
+// A form says that it would change a number, and does not take it.
+await page.route("**/openapi.json*", async (route) => {
+  const answer = await route.fetch();
+  const described = await answer.json();
+  const schema = { type: "object", required: ["count"], properties: { count: { type: "integer" } } };
+  described.paths["/connectors/free/composed"].post.requestBody = { content: { "application/json": { schema } } };
+  return route.fulfill({ response: answer, json: described });
+});
+await open("try/free/composed", "The same call");
+await page.locator("#field-count").fill("12345678901234567890");
+await page.keyboard.press("Tab");
+seen.digits = await page.locator("#field-count").evaluate((field) => field.validationMessage);
+await page.unroute("**/openapi.json*");
+
 // An operation that deletes asks first.
 await open("try/free/erase", "The same call");
 await page.getByText("further fields").click();
@@ -173,6 +212,33 @@ await page.keyboard.press("Enter");
 await received;
 await settled(page);
 
+// A file is saved with the name that the service gave it.
+await page.route("**/connectors/free/forward", (route) => route.fulfill({
+  headers: { "content-type": "application/pdf", "content-disposition": "attachment; filename=\"plan.pdf\"; filename*=UTF-8''Pl%C3%A4ne.pdf" },
+  body: "%PDF",
+}));
+await page.getByRole("button", { name: "Send" }).click();
+const saved = page.waitForEvent("download");
+await page.getByRole("button", { name: "Save the file" }).click();
+seen.saved = (await saved).suggestedFilename();
+await page.unroute("**/connectors/free/forward");
+
+// The session ends while someone types. What they have entered is there when they have signed in again.
+await page.getByLabel("path", { exact: true }).fill("/kept");
+await page.keyboard.press("Tab");
+await page.context().clearCookies();
+await page.getByRole("button", { name: "Send" }).click();
+await page.getByLabel("API key").waitFor();
+await signIn(page, key, seen);
+seen.typed.push(await page.getByLabel("path", { exact: true }).inputValue());
+
+// A part that the gateway refuses is not shown as empty.
+await page.route("**/admin/connectors/free/history*", (route) => route.fulfill({ status: 503, json: { title: "The store does not answer" } }));
+await visit(page, `${address}/console#/connectors/free`);
+await page.getByRole("alert").waitFor();
+seen.pages["refused part"] = await page.innerText("main");
+await page.unroute("**/admin/connectors/free/history*");
+
 // What is deleted asks first, says what will happen, and takes a reason.
 const remove = async (name, place, text, label, reason, after) => {
   await open(place, text);
@@ -186,10 +252,12 @@ const remove = async (name, place, text, label, reason, after) => {
   await tabTo(page, dialog.getByRole("button", { name: "Cancel", exact: true }), seen);
   await page.keyboard.press("Enter");
   await dialog.waitFor({ state: "detached" });
-  await confirm(page, button, seen, reason);
+  // What the change has done is on the page, also after the screen of what was deleted is gone.
+  seen.said[name] = await saidAfter(() => confirm(page, button, seen, reason));
   await dialog.waitFor({ state: "detached" });
   await page.locator("main", { hasText: after }).waitFor();
   await settled(page);
+  if (await page.evaluate(() => document.activeElement === document.body)) seen.unreached.push(`nothing has the focus after the change: ${name}`);
   await look(`done: ${name}`);
 };
 
@@ -219,6 +287,11 @@ await openScreen(page, "Audit", seen);
 await page.getByText("ticket 10").waitFor();
 await look("audit");
 if ((await page.title()).includes("taken")) seen.elements.push("a text of others has run");
+
+// A session that the gateway did not end is not said to have ended.
+await page.route("**/console/session", (route) => (route.request().method() === "DELETE" ? route.fulfill({ status: 503, json: {} }) : route.fallback()));
+seen.said["not signed out"] = await saidAfter(() => page.getByRole("button", { name: "Sign out" }).click());
+await page.unroute("**/console/session");
 
 // Signing out ends the session, and not only its page.
 const [cookie] = (await page.context().cookies()).filter(({ name }) => name === "__Host-console");

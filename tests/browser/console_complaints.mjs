@@ -34,6 +34,42 @@ await page.goto(`${address}/console`);
 await signIn(page, key, seen);
 await page.locator("h1", { hasText: "Calls" }).waitFor();
 
+// The first list is asked for before the console runs, and only once.
+const early = await page.context().newPage();
+seen.early = [];
+early.on("request", (request) => new URL(request.url()).pathname === "/admin/calls" && seen.early.push(request.url()));
+const asksFirst = early.waitForRequest("**/admin/calls");
+await early.route("**/console/app.js", async (route) => {
+  await asksFirst;
+  return route.fallback();
+});
+await early.goto(`${address}/console`);
+await early.locator("tbody tr").first().waitFor();
+await early.close();
+
+// A screen with a mistake leaves the others, also those of its own module.
+const broken = await page.context().newPage();
+await broken.route("**/console/inboxes.js", (route) => route.fulfill({
+  contentType: "text/javascript",
+  body: "export const Inboxes = () => 'an intact list'; export const Inbox = () => { throw new Error('broken on purpose'); };",
+}));
+await broken.goto(`${address}/console#/inboxes`);
+await broken.locator("main", { hasText: "an intact list" }).waitFor();
+await visit(broken, `${address}/console#/inboxes/inb_1`);
+await broken.locator("h1", { hasText: "This screen cannot be shown" }).waitFor();
+seen.pages["broken screen"] = await broken.innerText("main");
+await broken.getByRole("link", { name: "Gateways", exact: true }).click();
+await broken.getByRole("table").waitFor();
+await broken.close();
+
+// The place that is shown is loaded again when someone opens it again.
+await visit(page, `${address}/console#/calls`);
+await settled(page);
+const askedAgain = page.waitForRequest("**/admin/calls");
+await page.getByRole("link", { name: "Calls", exact: true }).click();
+await askedAgain;
+await settled(page);
+
 // What a page adds by a second request is late, so that the page has to say that it is not complete.
 await page.route("**/admin/integrations?*", async (route) => {
   await page.waitForTimeout(400);
@@ -62,6 +98,7 @@ const names = [
   ["acme", "Tenant acme", "OAuth clients"],
   ["mail", "Connector mail", "Operations"],
   ["lost", "Key key_", "Begins with"],
+  ["dora", "User dora", "What is wrong"],
   ["fay", "User fay", "Links to connect accounts, the one that expires last first"],
   ["nobody-goes-by-this", "Find nobody-goes-by-this", "Nothing here has this name."],
   ["plain", "Find plain", "Several things have this name."],
@@ -100,6 +137,13 @@ await settled(page);
 seen.menu = await menu.getAttribute("aria-expanded");
 await resize(page, 1280);
 
+// The overview does not say that all is well if the gateway does not tell.
+await page.route("**/admin/**", (route) => route.fulfill({ status: 503, json: { title: "The store does not answer" } }));
+await visit(page, `${address}/console#/overview`);
+await page.locator("main .problem", { hasText: "Not everything could be checked." }).waitFor();
+seen.well = await page.locator("main .success").count();
+await page.unroute("**/admin/**");
+
 // The overview refreshes itself while it is seen. The clock is the test's own, so that nobody waits.
 await page.clock.install();
 let asked = 0;
@@ -114,6 +158,7 @@ const after = async (name, tries, act) => {
   seen.refreshes.push([name, asked > before]);
   await settled(page);
 };
+await start();
 await visit(page, `${address}/console#/overview`);
 await page.getByText("Refreshed at").waitFor();
 await settled(page);
@@ -127,6 +172,14 @@ await hide(true);
 await settled(page);
 await after("hidden", 10, () => page.clock.runFor(120_000));
 await after("seen again", 600, () => hide(false));
+
+// A page that stays open says anew how long ago each time was.
+const open = await page.context().newPage();
+await open.goto(`${address}/console#/calls`);
+await open.locator("td time").first().waitFor();
+await settled(open);
+await page.clock.fastForward("30:00:00");
+await open.locator("td time", { hasText: "1 day ago" }).first().waitFor();
 
 // Nothing waits for a request that is late on purpose.
 await page.unrouteAll({ behavior: "ignoreErrors" });

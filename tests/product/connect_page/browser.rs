@@ -71,7 +71,7 @@ fn assert_german(seen: &Value) {
     let link = "Konten verbinden";
     for (page, title, text) in [
         ("open", link, "Acme Desk bittet um Zugriff auf diese Konten."),
-        ("open", link, "Die Anwendung darf lesen"),
+        ("open", link, "Acme Desk darf lesen"),
         ("open", link, "Schlüsseldatei des Dienstkontos (JSON)"),
         ("declined", link, "Sie haben den Zugriff nicht erlaubt. Es wurde nichts verbunden."),
         ("refused", link, "Der Dienst nimmt das nicht an."),

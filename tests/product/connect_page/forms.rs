@@ -83,6 +83,8 @@ fn each_way_to_connect_an_account_has_a_form() {
         assert!(!texts(&page).contains(shown[0]), "the first way is open: {}", texts(&page));
         let sent = ann.post(&url, &[&[("connector", "mail")][..], fields].concat());
         let page = ann.get(sent.header("location"));
+        let has_failed = sent.header("location").contains("error=");
+        assert_eq!(page.text().contains("<details open>"), has_failed, "the form that was sent stays open");
         assert!(!page.text().contains("PRIVATE KEY") && !page.text().contains(KEY_OF_USER), "{}", page.text());
         texts(&page)
     };
@@ -100,7 +102,7 @@ fn each_way_to_connect_an_account_has_a_form() {
     let page = send(&[("auth_type", "oauth2_app_installation"), ("installation_id", "../x")]);
     assert!(page.contains("The service does not accept this."), "{page}");
     let page = send(&[("auth_type", "oauth2_app_installation"), ("installation_id", "1")]);
-    assert!(page.contains("The operator of the gateway must set it up."), "{page}");
+    assert!(page.contains("Tell the people who run the application"), "{page}");
 }
 
 #[test]

@@ -108,6 +108,10 @@ fn every_list_of_the_operator_has_pages(store: &Store) {
         (listed.len() == 3 && listed.iter().all(is_live)).then_some(())
     });
     assert_eq!(same_in_pages(&client, "/admin/connectors", "connectors").len(), 3);
+    let one = client.get("/admin/connectors?connector=one").ok();
+    assert_eq!(one["connectors"].as_array().unwrap().len(), 1, "{one}");
+    assert_eq!(one["connectors"][0]["connector"], "one");
+    assert_eq!(client.get("/admin/connectors?connector=none").ok()["connectors"], json!([]));
     assert_eq!(same_in_pages(&client, "/admin/gateways", "gateways").len(), 1);
 
     for version in ["1.0.0", "2.0.0", "3.0.0"] {

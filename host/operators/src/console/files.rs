@@ -57,6 +57,7 @@ const FILES: &[(&str, &str, &str)] = files! {
     "connectors.js": JAVASCRIPT,
     "console.css": STYLE,
     "dialog.js": JAVASCRIPT,
+    "early.js": JAVASCRIPT,
     "find.js": JAVASCRIPT,
     "form.js": JAVASCRIPT,
     "gateways.js": JAVASCRIPT,
@@ -174,7 +175,8 @@ mod tests {
 
     #[test]
     fn the_policy_admits_the_import_map_and_no_other_inline_script() {
-        assert_eq!(PAGE.matches("<script").count(), 2);
+        assert_eq!(PAGE.matches("<script").count(), 3);
+        assert!(PAGE.contains("<script async src=\"console/early.js\"></script>"));
         let (_, rest) = PAGE.split_once("<script type=\"importmap\">").unwrap();
         let (map, _) = rest.split_once("</script>").unwrap();
         let digest = format!("'sha256-{}'", STANDARD.encode(sha256(map.as_bytes())));
@@ -204,7 +206,8 @@ mod tests {
 
     #[test]
     fn every_module_that_a_file_imports_is_served_and_every_module_is_imported() {
-        let mut imported = BTreeSet::from(["app.js"]);
+        // The page itself loads these.
+        let mut imported = BTreeSet::from(["app.js", "early.js"]);
         for (_, _, text) in FILES {
             imported.extend(imports(text));
             // A screen is imported when it is wanted.
@@ -213,6 +216,25 @@ mod tests {
         }
         let modules = FILES.iter().filter(|(_, media_type, _)| *media_type == JAVASCRIPT).map(|(name, ..)| *name);
         assert_eq!(imported, modules.chain([filters::FILE]).collect());
+    }
+
+    #[test]
+    fn each_list_that_is_asked_for_early_is_a_screen() {
+        let text = |wanted: &str| FILES.iter().find(|(name, ..)| *name == wanted).unwrap().2;
+        let (_, rest) = text("early.js").split_once("const LISTS = [").unwrap();
+        let (names, _) = rest.split_once(']').unwrap();
+        let names: Vec<&str> = names.split('"').skip(1).step_by(2).collect();
+        assert!(names.contains(&"calls"), "{names:?}");
+        for name in names {
+            let screens = [format!("\n  {name}: ["), format!("\n  \"{name}\": [")];
+            assert!(screens.iter().any(|screen| text("app.js").contains(screen)), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_list_is_asked_for_before_the_modules_are_loaded() {
+        let page = page();
+        assert!(page.find("console/early.js").unwrap() < page.find("modulepreload").unwrap(), "{page}");
     }
 
     /// Problems that are in no record of a call. Routes without records answer with them, or the

@@ -77,6 +77,18 @@ pub(super) struct ConnectorRow {
     mistake: Option<&'static str>,
 }
 
+/// An attempt to connect an account that has failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mistake {
+    /// The connector, as the address of the page names it.
+    pub(super) connector: String,
+    /// The text about it.
+    pub(super) text: &'static str,
+    /// The name of the way in which the user tried it, whose form stays open. `None` if the browser
+    /// comes back from a provider.
+    pub(super) way: Option<String>,
+}
+
 /// The state of a connector on the page.
 pub(super) enum State {
     /// It needs no account.
@@ -98,6 +110,8 @@ pub(super) struct WayForm {
     /// The text that tells the ways apart. `None` for the first way, which most users take: the other
     /// forms are closed until the user opens them.
     heading: Option<&'static str>,
+    /// `true` if the user has tried this way, so that its form is open.
+    was_tried: bool,
     fields: Vec<Field>,
 }
 
@@ -117,22 +131,27 @@ impl ConnectorRow {
         matches!(self.state, State::Ready | State::Connected(_))
     }
 
-    /// A connector that is live. `account` is the name of the account that was connected. Else an
-    /// account can be connected if the operator has set the connector up.
+    /// A connector that is live. `application` is the name of the one that asks, and `account` the
+    /// name of the account that was connected. Else an account can be connected if the operator has
+    /// set the connector up.
     pub(super) fn live(
         words: &'static Words,
         connector: &Connector,
         config: &Config,
+        application: Option<&str>,
         account: Option<&str>,
         is_set_up: bool,
-        mistake: Option<&'static str>,
+        mistake: Option<&Mistake>,
     ) -> Self {
         let manifest = connector.manifest();
+        let tried = mistake.and_then(|mistake| mistake.way.as_deref());
         let state = match (account, &manifest.auth) {
             (Some(name), _) => State::Connected(name.to_owned()),
             (None, AuthScheme::None) => State::Ready,
             (None, _) if !is_set_up => State::NotConfigured,
-            (None, AuthScheme::Oauth2(_) | AuthScheme::ApiKey(_)) => State::Open(forms(words, connector, config)),
+            (None, AuthScheme::Oauth2(_) | AuthScheme::ApiKey(_)) => {
+                State::Open(forms(words, connector, config, tried))
+            }
         };
         let mut access = Vec::new();
         let mut verbs = Vec::new();
@@ -149,14 +168,14 @@ impl ConnectorRow {
             }
         }
         // A connector that is not set up says so itself.
-        let mistake = mistake.filter(|_| is_set_up);
+        let mistake = mistake.filter(|_| is_set_up).map(|mistake| mistake.text);
         let title = title_for_users(&manifest.title);
         Self {
             connector: connector.name().to_string(),
             button: words.to_connect(&title),
             title,
             icon: manifest.imprint.icon.as_ref().map(|icon| STANDARD.encode(icon)),
-            summary: words.permission(&verbs),
+            summary: words.permission(application, &verbs),
             access,
             state,
             mistake,
@@ -190,14 +209,15 @@ fn title_for_users(title: &str) -> String {
     }
 }
 
-/// A form for each way to connect an account.
-fn forms(words: &'static Words, connector: &Connector, config: &Config) -> Vec<WayForm> {
+/// A form for each way to connect an account. `tried` is the name of the way that has failed.
+fn forms(words: &'static Words, connector: &Connector, config: &Config, tried: Option<&str>) -> Vec<WayForm> {
     let form = |(index, way): (usize, Way<'_>)| {
         let address = address_fields(connector.address_parts());
         let credentials = way.form(connector).map(|form| credential_fields(words, &form));
         WayForm {
             auth_type: way.name(),
             heading: (index > 0).then(|| words.heading(way.name())),
+            was_tried: tried == Some(way.name()),
             fields: address.chain(credentials.into_iter().flatten()).collect(),
         }
     };
@@ -264,6 +284,7 @@ mod tests {
             state: State::Open(vec![WayForm {
                 auth_type: "api_key",
                 heading: None,
+                was_tried: false,
                 fields: credential_fields(&ENGLISH, &KeyForm::Login.form()),
             }]),
             mistake: None,
@@ -308,6 +329,15 @@ mod tests {
     }
 
     #[test]
+    fn a_further_way_that_was_tried_stays_open() {
+        let html = |was_tried| {
+            let form = WayForm { auth_type: "api_key", heading: Some("With a key"), was_tried, fields: Vec::new() };
+            page(vec![State::Open(vec![form])]).render().unwrap()
+        };
+        assert!(html(true).contains("<details open>") && !html(false).contains("<details open>"));
+    }
+
+    #[test]
     fn labels_from_the_manifest_are_marked_as_english() {
         let part = Field {
             name: "address.site".to_owned(),
@@ -317,10 +347,31 @@ mod tests {
             is_required: true,
         };
         let login = credential_fields(&ENGLISH, &KeyForm::Login.form());
-        let form = WayForm { auth_type: "api_key", heading: None, fields: login.into_iter().chain([part]).collect() };
+        let fields = login.into_iter().chain([part]).collect();
+        let form = WayForm { auth_type: "api_key", heading: None, was_tried: false, fields };
         let html = page(vec![State::Open(vec![form])]).render().unwrap();
-        assert!(html.contains("<label for=\"mail-username\">"), "{html}");
-        assert!(html.contains("<label for=\"mail-address.site\" lang=\"en\">Site</label>"), "{html}");
+        assert!(html.contains("<label for=\"mail-api_key-username\">"), "{html}");
+        assert!(html.contains("<label for=\"mail-api_key-address.site\" lang=\"en\">Site</label>"), "{html}");
+    }
+
+    /// Each form has the parts of the account's address.
+    #[test]
+    fn the_fields_of_two_ways_have_different_ids() {
+        let part = || Field {
+            name: "address.site".to_owned(),
+            label: "Site".to_owned(),
+            is_of_manifest: true,
+            kind: FieldKind::Text,
+            is_required: true,
+        };
+        let way = |auth_type, heading| WayForm { auth_type, heading, was_tried: false, fields: vec![part()] };
+        let ways = vec![way("oauth2", None), way("oauth2_device_code", Some("With a code"))];
+        let html = page(vec![State::Open(ways)]).render().unwrap();
+        let mut ids: Vec<&str> = html.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let count = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), count, "{html}");
     }
 
     #[test]

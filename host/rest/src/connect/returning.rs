@@ -5,7 +5,7 @@ use hyper::{Response, StatusCode};
 
 use super::browser::Browser;
 use super::page::message_in;
-use super::visit::back_to_page;
+use super::visit::{Failure, back_to_page};
 use super::words::Words;
 use body::Body;
 use gateway::Gateway;
@@ -61,5 +61,6 @@ pub(crate) fn return_to_page(
         // A link does not ask its maker to confirm.
         AuthorizationResult::Pending { .. } => Some("failed"),
     };
-    back_to_page(gateway, browser.words, &browser.token, mistake.map(|code| (connector, code)))
+    let failure = mistake.map(|code| Failure { connector, code, way: None });
+    back_to_page(gateway, browser.words, &browser.token, failure)
 }

@@ -12,7 +12,7 @@ use url::{Url, form_urlencoded};
 
 use super::browser::Browser;
 use super::form::Form;
-use super::link_page::{ConnectPage, ConnectorRow, connect_page};
+use super::link_page::{ConnectPage, ConnectorRow, Mistake, connect_page};
 use super::page::{self, DevicePage, device_page, message_in, redirect};
 use super::words::{Message, Words};
 use body::Body;
@@ -120,7 +120,7 @@ impl Visit {
             None => ways.first().copied(),
         };
         match way {
-            None => self.back(gateway, Some((connector.name(), "key_refused"))),
+            None => self.back(gateway, Some(Failure { connector: connector.name(), code: "key_refused", way: None })),
             // Its row has no button.
             Some(Way::NoSecret) => self.back(gateway, None),
             Some(way) => self.connect(gateway, &connector, way, &form).await,
@@ -135,6 +135,7 @@ impl Visit {
         way: Way<'_>,
         form: &Form,
     ) -> Response<Body> {
+        let failure = Failure { connector: connector.name(), code: "failed", way: Some(way.name()) };
         let holder = self.link.holder(connector.name());
         let request = match ConnectRequest::new(connector, holder, form.address_for(connector)) {
             Ok(request) => ConnectRequest {
@@ -144,12 +145,13 @@ impl Visit {
                 ..request
             },
             Err(refused) => {
-                return self.not_connected(gateway, connector, &address_problem(refused), "address_refused");
+                let failure = Failure { code: "address_refused", ..failure };
+                return self.not_connected(gateway, connector, &address_problem(refused), failure);
             }
         };
         let credentials = form.credentials(way, connector);
         if matches!(way, Way::Credentials(_)) && !credentials.fit(way, connector) {
-            return self.back(gateway, Some((connector.name(), "key_refused")));
+            return self.back(gateway, Some(Failure { code: "key_refused", ..failure }));
         }
         match credentials.begin(gateway, connector, way, &request, self.arrived).await {
             Ok(Begun::Page(started)) => see_other(self.words, &started.authorization_url),
@@ -161,9 +163,9 @@ impl Visit {
                 let code = match problem.name() {
                     "validation" => "key_refused",
                     "integration-not-configured" => "not_configured",
-                    _ => "failed",
+                    _ => failure.code,
                 };
-                self.not_connected(gateway, connector, &problem, code)
+                self.not_connected(gateway, connector, &problem, Failure { code, ..failure })
             }
         }
     }
@@ -184,10 +186,15 @@ impl Visit {
         }
     }
 
-    /// Sends the browser back to the page, which says what `code` stands for, and records the
-    /// problem.
-    fn not_connected(&self, gateway: &Gateway, connector: &Connector, problem: &Problem, code: &str) -> Response<Body> {
-        let response = self.back(gateway, Some((connector.name(), code)));
+    /// Sends the browser back to the page, which says what failed, and records the problem.
+    fn not_connected(
+        &self,
+        gateway: &Gateway,
+        connector: &Connector,
+        problem: &Problem,
+        failure: Failure<'_>,
+    ) -> Response<Body> {
+        let response = self.back(gateway, Some(failure));
         let connection = Connection {
             request_id: &self.request_id,
             holder: &self.link.holder(connector.name()),
@@ -199,9 +206,9 @@ impl Visit {
         response
     }
 
-    /// Sends the browser back to the page. `mistake` is a connector, and why it was not connected.
-    fn back(&self, gateway: &Gateway, mistake: Option<(&str, &str)>) -> Response<Body> {
-        back_to_page(gateway, self.words, self.browser.token(), mistake)
+    /// Sends the browser back to the page.
+    fn back(&self, gateway: &Gateway, failure: Option<Failure<'_>>) -> Response<Body> {
+        back_to_page(gateway, self.words, self.browser.token(), failure)
     }
 
     /// The user has finished.
@@ -223,16 +230,29 @@ impl Visit {
     }
 }
 
-/// Sends a browser to the page of its link. `mistake` is a connector, and why it was not connected.
+/// Why an account was not connected, as the address of the page says it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Failure<'a> {
+    pub(super) connector: &'a str,
+    pub(super) code: &'a str,
+    /// See [`Mistake::way`].
+    pub(super) way: Option<&'a str>,
+}
+
+/// Sends a browser to the page of its link.
 pub(super) fn back_to_page(
     gateway: &Gateway,
     words: &'static Words,
     token: &str,
-    mistake: Option<(&str, &str)>,
+    failure: Option<Failure<'_>>,
 ) -> Response<Body> {
     let Some(mut url) = page_url(gateway, token) else { return unavailable(words) };
-    if let Some((connector, code)) = mistake {
-        url.query_pairs_mut().append_pair("connector", connector).append_pair("error", code);
+    if let Some(Failure { connector, code, way }) = failure {
+        let mut query = url.query_pairs_mut();
+        query.append_pair("connector", connector).append_pair("error", code);
+        if let Some(way) = way {
+            query.append_pair("way", way);
+        }
     }
     see_other(words, &url)
 }
@@ -279,25 +299,26 @@ fn is_from_page(headers: &HeaderMap, config: &Config) -> bool {
     origin.origin() == config.public_url.origin() || origin.authority() == host
 }
 
-/// The connector and the code in the query, after an account was not connected. Both only choose
-/// among texts of the gateway.
-fn parse_mistake(words: &Words, query: &str) -> Option<(String, &'static str)> {
-    let (mut connector, mut code) = (None, None);
+/// The failure in the query, after an account was not connected. It only chooses among texts and
+/// forms of the gateway.
+fn parse_mistake(words: &Words, query: &str) -> Option<Mistake> {
+    let (mut connector, mut text, mut way) = (None, None, None);
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         match &*name {
             "connector" => connector = Some(value.into_owned()),
-            "error" => code = Some(words.of_failure(&value)),
+            "error" => text = Some(words.of_failure(&value)),
+            "way" => way = Some(value.into_owned()),
             _ => {}
         }
     }
-    connector.zip(code)
+    Some(Mistake { connector: connector?, text: text?, way })
 }
 
 async fn page_of(
     gateway: &Gateway,
     words: &'static Words,
     link: &ConnectLink,
-    mistake: Option<(String, &'static str)>,
+    mistake: Option<Mistake>,
 ) -> Response<Body> {
     let application = gateway.config.connect.application_of(&link.tenant);
     let page = ConnectPage::new(words, application, rows(gateway, words, link, mistake).await);
@@ -308,16 +329,17 @@ async fn rows(
     gateway: &Gateway,
     words: &'static Words,
     link: &ConnectLink,
-    mistake: Option<(String, &'static str)>,
+    mistake: Option<Mistake>,
 ) -> Vec<ConnectorRow> {
+    let application = gateway.config.connect.application_of(&link.tenant).name.as_deref();
     let mut rows = Vec::new();
     for connector in &link.connectors {
-        let mistake = mistake.as_ref().filter(|(named, _)| named == connector).map(|(_, text)| *text);
+        let mistake = mistake.as_ref().filter(|mistake| mistake.connector == *connector);
         let account = link.account(connector);
         rows.push(match gateway.registry.get(connector) {
             Some(live) => {
                 let is_set_up = account.is_some() || is_set_up(gateway, link, &live).await;
-                ConnectorRow::live(words, &live, &gateway.config, account, is_set_up, mistake)
+                ConnectorRow::live(words, &live, &gateway.config, application, account, is_set_up, mistake)
             }
             None => ConnectorRow::missing(connector, account),
         });
@@ -388,9 +410,11 @@ mod tests {
 
     #[test]
     fn a_query_chooses_among_texts_of_the_gateway() {
-        let parsed = parse_mistake(&ENGLISH, "connector=<b>&error=<script>").unwrap();
-        assert_eq!(parsed, ("<b>".to_owned(), ENGLISH.failed));
-        assert_eq!(parse_mistake(&ENGLISH, "error=access_denied&connector=a").unwrap().1, ENGLISH.refused_by_user);
+        let parsed = parse_mistake(&ENGLISH, "connector=<b>&error=<script>&way=<i>").unwrap();
+        let failed = Mistake { connector: "<b>".to_owned(), text: ENGLISH.failed, way: Some("<i>".to_owned()) };
+        assert_eq!(parsed, failed);
+        let parsed = parse_mistake(&ENGLISH, "error=access_denied&connector=a").unwrap();
+        assert_eq!((parsed.text, parsed.way), (ENGLISH.refused_by_user, None));
         assert_eq!(parse_mistake(&ENGLISH, "error=access_denied"), None);
     }
 }

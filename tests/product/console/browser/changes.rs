@@ -91,8 +91,13 @@ fn prepare(gateway: &Gateway, provider: &OAuthProvider) -> Value {
         (failed["calls"].as_array().unwrap().len() >= 55).then_some(())
     });
     let account = json!({"auth_type": "api_key", "credentials": {"api_key": KEY_OF_ZOE}, "user_identifier": ACCOUNT});
-    operator.post("/connectors/keyed/integrations", account).ok();
+    operator.post("/connectors/keyed/integrations", account.clone()).ok();
     let keyed = operator.get("/admin/integrations?connector=keyed").ok();
+    // More users than a page asks for have a newer account of this name.
+    for number in 1..=6 {
+        let user = client(gateway, "default", Some(&format!("user-{number}")), "operate,integrate");
+        user.post("/connectors/keyed/integrations", account.clone()).ok();
+    }
     let dialect = provider.dialect();
     let own = json!({"client_id": dialect.client_id, "client_secret": dialect.client_secret});
     operator.request("PUT", "/admin/tenants/acme/oauth_clients/mail").json(&own).send().ok();
@@ -147,6 +152,8 @@ fn an_operator_tries_operations_and_makes_changes_by_keyboard() {
         ("second page", "5 entries on this page. Only these are sorted, and not the other pages."),
         ("connected", "default (active)"),
         ("failed call", &*format!("The account {ACCOUNT} active")),
+        ("failed call", "while the"),
+        ("refused part", "The store does not answer"),
         ("failed call", &*format!("-H 'X-User-Identifier: {ACCOUNT}'")),
         ("erased", "200"),
         ("typed answer", "members of the answer with their types"),
@@ -170,7 +177,22 @@ fn an_operator_tries_operations_and_makes_changes_by_keyboard() {
     ] {
         assert!(pages[page].as_str().unwrap().contains(text), "`{text}` on the page `{page}`: {seen:#}");
     }
-    assert_eq!(seen["typed"], json!(["free", "/upload"]), "an answer takes away what was typed");
+    for (change, said) in [
+        ("client", "The OAuth client is deleted."),
+        ("inbox", "The inbox is deleted."),
+        ("account", "The account is deleted"),
+        ("key", "The key is revoked."),
+        ("tool set", "The tool set is deleted."),
+        ("job", "The job is cancelled."),
+        ("connector", "liar is removed."),
+        ("not signed out", "You are still signed in"),
+    ] {
+        assert!(seen["said"][change].as_str().unwrap().contains(said), "`{said}` after {change}: {seen:#}");
+    }
+    assert_eq!(seen["chosen"], "", "a choice that was not sent is not shown as a filter");
+    assert!(seen["digits"].as_str().unwrap().contains("so many digits"), "{seen:#}");
+    assert_eq!(seen["saved"], "Pläne.pdf");
+    assert_eq!(seen["typed"], json!(["free", "/upload", "/kept"]), "an answer takes away what was typed");
     assert_eq!(world.service.seen().iter().filter(|seen| seen.path.ends_with("/earlier")).count(), 1, "{seen:#}");
     assert!(seen["asked"].as_str().unwrap().contains("agents"), "the question is about another row: {seen:#}");
     let account = format!("#/integrations/{}", world.ids["keyed"].as_str().unwrap());

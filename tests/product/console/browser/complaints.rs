@@ -59,7 +59,11 @@ fn world() -> World {
     user("acme", "ann").call("mail/forward", json!({"path": "/"})).problem(424, "reauthorization-required");
     let bob = user("acme", "bob");
     bob.call("plain/forward", json!({"path": "/down"})).problem(502, "upstream-failed");
-    user("acme", "dora").call("plain/forward", json!({"unknown": 1})).problem(422, "validation");
+    let dora = user("acme", "dora");
+    // More than the page of a person shows.
+    for _ in 0..51 {
+        dora.call("plain/forward", json!({"unknown": 1})).problem(422, "validation");
+    }
 
     // More than the screens ask for at a time.
     for _ in 0..201 {
@@ -78,9 +82,10 @@ fn world() -> World {
         let webhooks = operator.get("/admin/webhooks?failing=true").ok();
         let calls = operator.get("/admin/calls?limit=200").ok();
         let failed = operator.get("/admin/calls?failed=true").ok();
+        let not_valid = operator.get("/admin/calls?subject=dora").ok();
         let count = |page: &Value, name: &str| page[name].as_array().unwrap().len();
-        (count(&webhooks, "webhooks") == 1 && count(&failed, "calls") >= 4 && count(&calls, "calls") == 200)
-            .then_some(())
+        let is_recorded = count(&failed, "calls") >= 4 && count(&not_valid, "calls") == 50;
+        (count(&webhooks, "webhooks") == 1 && is_recorded && count(&calls, "calls") == 200).then_some(())
     });
     let key = lost["key"].as_str().unwrap().to_owned();
     World { gateway, key, _provider: provider, _service: service, _receiver: receiver }
@@ -124,6 +129,7 @@ fn an_operator_gets_from_each_complaint_to_its_reason_in_three_clicks() {
     for (name, text) in [
         ("acme", "OAuth clients"),
         ("mail", "Operations"),
+        ("dora", "50 or more calls of plain/forward failed in this way."),
         ("fay", "lnk_"),
         ("nobody-goes-by-this", "Nothing here has this name."),
         ("plain", "Connector plain"),
@@ -143,6 +149,9 @@ fn an_operator_gets_from_each_complaint_to_its_reason_in_three_clicks() {
     assert!(expired.contains("The account ada@example.com expired") && expired.contains("Repeat it"), "{expired}");
     assert!(!refused.contains("Repeat it"), "no route repeats what a browser has begun: {refused}");
     assert_eq!(seen["menu"], "false", "the menu of a small screen is closed by its links");
+    assert_eq!(seen["early"].as_array().unwrap().len(), 1, "the first list is asked for once: {seen:#}");
+    assert_eq!(seen["well"], 0, "the overview says that all is well, and a part was not read");
+    assert!(seen["pages"]["broken screen"].as_str().unwrap().contains("broken on purpose"), "{seen:#}");
     let refreshes = json!([["seen", true], ["hidden", false], ["seen again", true]]);
     assert_eq!(seen["refreshes"], refreshes, "the overview asks while it is seen");
 }

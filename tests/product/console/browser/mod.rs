@@ -237,6 +237,7 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
         ("key", HOSTILE),
         ("new key", "May call"),
         ("unknown name", "/allow/1"),
+        ("new tenant", "There is no tenant acmee yet"),
         ("made", "It is shown only now"),
         ("no match", "Nothing matches the filters."),
         ("tenants", HOSTILE),
@@ -268,6 +269,9 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
         let shown = seen["dialogs"][dialog].as_str().unwrap_or_else(|| panic!("{dialog}: {seen:#}"));
         assert!(shown.contains(text), "`{text}` in the dialog `{dialog}`: {shown}");
     }
+    let urls = seen["urls"].as_array().unwrap().iter().filter_map(Value::as_str);
+    let events: Vec<&str> = urls.filter(|url| url.contains("/events?")).collect();
+    assert!(!events.is_empty() && events.iter().all(|url| url.contains("order=newest")), "{events:?}");
     assert_eq!(world.receiver.seen().len(), before + 1, "the webhook was sent once more");
     assert!(seen["behindBar"].as_f64().unwrap() < 40.0, "the room behind the bars of a call: {}", seen["behindBar"]);
     let point = seen["point"].as_str().unwrap();

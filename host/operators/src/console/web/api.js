@@ -1,6 +1,7 @@
 // Requests to the gateway. The cookie of the session goes with each; a change has the header `X-Console` too.
 
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Again } from "./route.js";
 import { words } from "./words.js";
 
 /** The root of the gateway, also below a path of a proxy. */
@@ -17,19 +18,17 @@ export class Refusal extends Error {
 /** A text as the value of a header, in UTF-8. Browsers send each character of a value as a byte. */
 export const headerText = (text) => String.fromCharCode(...new TextEncoder().encode(text));
 
-/** A request that was sent before anyone asked for its answer: its path, and the answer. */
-let early = {};
+/**
+ * What `early.js` has asked for: its path, and the answer. If that script runs after this module, the list is asked for without it: its
+ * answer would wait for the next request, and be old then.
+ */
+let early = globalThis.askedEarly;
 
-/** Asks for a document that a screen will want first. */
-export function askEarly(path) {
-  early = { path, answer: fetch(addressOf(path), { credentials: "same-origin" }).catch(() => null) };
-}
-
-/** The answer to a request that was sent early, if it is a success. Only the first who asks gets it, because the others want what is there now. */
+/** The answer to the request of `early.js`, if it is a success. Only the first who asks gets it, because the others want what is there now. */
 async function earlyAnswer(path) {
-  if (early.path !== path) return null;
+  if (early?.path !== path) return null;
   const { answer } = early;
-  early = {};
+  early = undefined;
   const given = await answer;
   return given?.ok ? given : null;
 }
@@ -70,9 +69,15 @@ export async function call(method, path, options) {
   return document;
 }
 
-/** A path with a query. Empty values are left out. */
+/** For `catch`: another value, if there is nothing at a path. Another refusal is told. */
+export const ifUnknown = (other) => (error) => {
+  if (error.problem?.status === 404) return other;
+  throw error;
+};
+
+/** A path with a query. What is missing is left out, and an empty value stays. */
 export function withQuery(path, query) {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
   return given.length ? `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams(given)}` : path;
 }
 
@@ -92,12 +97,14 @@ export async function all(path, name) {
 }
 
 /**
- * Loads something, and again when one of `keys` changes or `reload` is called. The last data stay until the next are there.
+ * Loads something, and again when one of `keys` changes, `reload` is called, or someone opens the same place again. The last data stay
+ * until the next are there.
  * The request is sent before the browser draws the page, because the next drawing can be a frame away.
  */
 export function useLoad(load, keys) {
   const [state, setState] = useState({ loading: true, count: 0 });
   const [turn, setTurn] = useState(0);
+  const again = useContext(Again);
   useLayoutEffect(() => {
     const gone = new AbortController();
     setState((state) => ({ ...state, loading: true }));
@@ -110,7 +117,7 @@ export function useLoad(load, keys) {
       },
     );
     return () => gone.abort();
-  }, [...keys, turn]);
+  }, [...keys, turn, again]);
   return { ...state, reload: useCallback(() => setTurn((turn) => turn + 1), []) };
 }
 

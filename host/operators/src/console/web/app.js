@@ -1,11 +1,11 @@
 // The console: signing in, the menu, and the screen of the place in the address.
 
 import { render } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { askEarly, call, root, useDocument, useLoad } from "./api.js";
+import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { call, root, useDocument, useLoad } from "./api.js";
 import { placeOf } from "./find.js";
-import { announce, Awaited, BusyButton, html, Live, Problem, Text, text, Title } from "./parts.js";
-import { go, read, to, usePlace } from "./route.js";
+import { announce, Awaited, BusyButton, html, Live, Problem, tell, Text, text, Title } from "./parts.js";
+import { Again, go, read, to, usePlace } from "./route.js";
 import { words } from "./words.js";
 
 /** The entries of the menu. */
@@ -50,9 +50,6 @@ const SCREENS = {
   settings: [() => import("./settings.js"), "Settings"],
 };
 
-/** The screens that begin with the list of this name. */
-const LISTS = new Set(["audit", "calls", "connectors", "gateways", "hook-requests", "inboxes", "integrations", "jobs", "keys", "tenants", "triggers", "webhooks"]);
-
 /** The time after which the other screens are loaded too: no one waits for them then, and all are of one version of the gateway. */
 const OTHERS_MS = 1000;
 
@@ -62,17 +59,27 @@ function Screen({ place, session }) {
   const [name = "calls", id, operation] = place.parts;
   const [load = nothing, list, one] = SCREENS[name] ?? [];
   const { data: module, problem } = useLoad(load, [load]);
+  // A mistake of the console in one screen leaves the others. It is of one place: another one may be well, also in the same screen.
+  const [fault, setFault] = useState(null);
+  useErrorBoundary((error) => {
+    console.error(error);
+    setFault({ place, error });
+  });
   useEffect(() => {
     const timer = setTimeout(() => Object.values(SCREENS).forEach(([load]) => load().catch(() => null)), OTHERS_MS);
     return () => clearTimeout(timer);
   }, []);
+  if (fault?.place === place) return html`<${Title}>${words.brokenScreen}<//><${Problem} of=${{ title: words.brokenScreenTodo, detail: String(fault.error) }} />`;
   const chosen = id === undefined ? list : one;
   if (!chosen) return html`<${Title}>${words.notFound}<//><p><a href=${to(["calls"])}>${words.calls.title}</a></p>`;
   const Chosen = module?.[chosen];
-  if (!Chosen) return html`<${Awaited} data=${Chosen} problem=${problem} />`;
+  // A browser may remember that a module did not come, so that asking for it again is of no use.
+  if (!Chosen) return html`<${Awaited} data=${Chosen} problem=${problem && { title: words.missingModule, detail: words.missingModuleTodo }} />`;
   // Another thing is another screen, so that nothing of the last one stays. The choices of an operation stay.
   const key = name === "try" ? name : `${name}/${id ?? ""}`;
-  return html`<${Chosen} key=${key} id=${id} connector=${id} operation=${operation} query=${place.query} session=${session} />`;
+  return html`<${Again.Provider} value=${place.again}>
+    <${Chosen} key=${key} id=${id} connector=${id} operation=${operation} query=${place.query} session=${session} />
+  <//>`;
 }
 
 function Menu({ place, session, onSignOut }) {
@@ -162,7 +169,12 @@ function Console() {
     return () => removeEventListener("console-signed-out", end);
   }, []);
   const signOut = async () => {
-    await call("DELETE", "/console/session").catch(() => null);
+    try {
+      await call("DELETE", "/console/session");
+    } catch (error) {
+      // Without a session there is nothing to end. Else its cookie still opens the console.
+      if (error.problem?.status !== 401) return tell(words.notSignedOut, "bad");
+    }
     begin(null);
     announce(words.signedOut);
   };
@@ -175,9 +187,7 @@ function Console() {
   `;
 }
 
-// The module of the screen and its list are loaded while the gateway says whose session this is.
-const first = read(location.hash);
-const [name = "calls", ...rest] = first.parts;
+// The module of the screen is loaded while the gateway says whose session this is. `early.js` has asked for its list.
+const [name = "calls"] = read(location.hash).parts;
 SCREENS[name]?.[0]().catch(() => null);
-if (LISTS.has(name) && !rest.length && !Object.keys(first.query).length) askEarly(`/admin/${name}`);
 render(html`<${Console} />`, document.getElementById("console"));

@@ -123,9 +123,9 @@ const PLACES_OF_OWNERS = { caller: ["tries"], user: [], operator: ["connector", 
 
 /** The account of the call: its state, and what its provider said last. */
 function Account({ call: { tenant, connector, subject, user_identifier: account } }) {
-  const wanted = withQuery("/admin/integrations", { tenant, connector, subject, user_identifier: account, limit: 5 });
+  const wanted = withQuery("/admin/integrations", { tenant, connector, subject: subject ?? "", user_identifier: account, limit: 5 });
   const { data, problem } = useLoad((signal) => request("GET", wanted, { signal }), [wanted]);
-  const found = data?.integrations.filter((one) => (one.subject ?? null) === (subject ?? null));
+  const found = data?.integrations;
   if (!found) return html`<${Awaited} data=${found} problem=${problem} />`;
   if (!found.length) return html`<p>${say.noAccount(text(connector))}</p>`;
   return found.map((one) => html`<p>
@@ -151,7 +151,7 @@ function Stages({ stages, failed }) {
   </svg>`;
   return html`<${Section} title=${say.stages}>
     <div class="wide"><${Table} caption=${say.stagesCaption} rows=${rows} columns=${[
-      [say.stage, (row) => html`${row.name} ${failed && row.isLast && html`<${State} of=${say.failedHere} tone="bad" />`}`],
+      [say.stage, (row) => html`<span title=${row.name}>${say.stageName(row.name)}</span> ${failed && row.isLast && html`<${State} of=${say.failedHere} tone="bad" />`}`],
       [words.time, (row) => words.ms(row.ms)],
       [say.course, bar],
     ]} /></div>

@@ -1,6 +1,6 @@
 // One connector: where each gateway stands, its versions, the hosts that it may reach, its operations and its history.
 
-import { all, call, useLoad } from "./api.js";
+import { all, call, ifUnknown, useLoad, withQuery } from "./api.js";
 import { Install } from "./connectors.js";
 import { ChangeButton } from "./dialog.js";
 import { Awaited, ExactTime, Facts, html, Refresh, Section, State, Table, Text, text, Title } from "./parts.js";
@@ -16,15 +16,15 @@ const say = words.connectors;
 async function load(id) {
   const path = `/admin/connectors/${encodeURIComponent(id)}`;
   const [service, here, versions, grants, history, gateways] = await Promise.all([
-    all("/admin/connectors", "connectors"),
+    call("GET", withQuery("/admin/connectors", { connector: id })),
     call("GET", "/connectors"),
-    call("GET", `${path}/versions`).catch(() => ({ versions: [] })),
-    call("GET", `${path}/grants`).catch(() => ({ grants: [] })),
-    call("GET", `${path}/history`).catch(() => ({ changes: [] })),
+    call("GET", `${path}/versions`).catch(ifUnknown({ versions: [] })),
+    call("GET", `${path}/grants`).catch(ifUnknown({ grants: [] })),
+    call("GET", `${path}/history`).catch(ifUnknown({ changes: [] })),
     all("/admin/gateways", "gateways"),
   ]);
   return {
-    service: service.find((one) => one.connector === id),
+    service: service.connectors[0],
     here: here.connectors.find((one) => one.connector === id),
     versions: versions.versions,
     grants: grants.grants,

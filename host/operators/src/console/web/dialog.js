@@ -1,7 +1,7 @@
 // Dialogs: a form, and a question before a change. The question says what will happen, and shows why the gateway refused.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { announce, BusyButton, html, Problem } from "./parts.js";
+import { BusyButton, html, Problem, tell } from "./parts.js";
 import { words } from "./words.js";
 
 /**
@@ -24,10 +24,18 @@ export function DialogButton({ label, title, kind, children }) {
   // The number of the dialog that is open, 0 if none is. A browser tells late that a dialog is closed, perhaps after the next one was opened.
   const [opened, setOpened] = useState(0);
   const count = useRef(0);
+  const button = useRef(null);
+  // The change may take the button away, as a revoked key does, and the focus with it.
+  useLayoutEffect(() => () => keepFocusOf(button.current), []);
   return html`
-    <button type="button" class=${kind} onClick=${() => setOpened((count.current += 1))}>${label}</button>
+    <button type="button" ref=${button} class=${kind} onClick=${() => setOpened((count.current += 1))}>${label}</button>
     ${opened > 0 && html`<${Dialog} key=${opened} title=${title ?? label} onClose=${() => setOpened((now) => (now === opened ? 0 : now))}>${children}<//>`}
   `;
+}
+
+/** Gives the focus of an element that goes away to the heading of the screen. The page stays where it is. */
+function keepFocusOf(element) {
+  if (element && document.activeElement === element) document.querySelector("h1")?.focus({ preventScroll: true });
 }
 
 /** Closes the dialog of a button. */
@@ -54,7 +62,7 @@ function Question({ label, danger, what, change, onDone, isAudited = true, isRea
     try {
       const message = await change({ reason });
       dialog.close();
-      announce(message ?? words.done);
+      tell(message ?? words.done);
       onDone?.();
     } catch (error) {
       setState({ problem: error.problem ?? { title: words.failed, detail: String(error) } });

@@ -2,7 +2,7 @@
 // operator chooses.
 
 import { useLayoutEffect } from "preact/hooks";
-import { all, call, useLoad, withQuery } from "./api.js";
+import { call, ifUnknown, useLoad, withQuery } from "./api.js";
 import { Awaited, html, Title } from "./parts.js";
 import { to } from "./route.js";
 import { words } from "./words.js";
@@ -36,45 +36,45 @@ export function placeOf(text) {
   return place ? place(text) : [["find", SECRET.test(text) ? text.slice(0, KEPT) : text]];
 }
 
+/** Returns `true` if there is an entry of the name. `lookups` are the lists in which one could be, with their filters. */
+async function isIn(lookups, signal) {
+  const has = async ([path, list, query]) => (await call("GET", withQuery(path, { limit: 1, ...query }), { signal }))[list].length > 0;
+  return (await Promise.all(lookups.map(has))).some(Boolean);
+}
+
+/** Returns `true` if something that is kept has this tenant. */
+export async function isTenant(name, signal) {
+  const lists = [["/admin/keys", "keys", { tenant: name }], ["/admin/integrations", "integrations", { tenant: name }], ["/admin/jobs", "jobs", { tenant: name }]];
+  const clients = [[`/admin/tenants/${encodeURIComponent(name)}/oauth_clients`, "oauth_clients"]];
+  // Not every text can be in the path of the last one. No tenant has such a name.
+  return (await Promise.all([isIn(lists, signal), isIn(clients, signal).catch(() => false)])).some(Boolean);
+}
+
 /** The places of everything that has the name. Each has the text of its link. */
 async function places(name, signal) {
   const found = (place, label) => ({ href: to(place), label });
-  const has = async (path, list, query) => (await call("GET", withQuery(path, { limit: 1, ...query }), { signal }))[list].length > 0;
-  const isOf = async (lookups) => (await Promise.all(lookups)).some(Boolean);
   const keysOf = async (query) => {
     const { keys } = await call("GET", withQuery("/admin/keys", query), { signal });
     return keys.map((one) => found(["keys", one.id], say.key(one.name, one.prefix)));
   };
   const lookups = [
-    call("GET", `/admin/calls/${encodeURIComponent(name)}`, { signal }).then(() => found(["calls", name], words.calls.one(name)), ifUnknown),
-    isOf([
-      has("/admin/integrations", "integrations", { account: name }),
-      has("/admin/integrations", "integrations", { subject: name }),
-      has("/admin/connect-links", "connect_links", { subject: name }),
-      has("/admin/calls", "calls", { account: name }),
-      has("/admin/calls", "calls", { subject: name }),
-      has("/admin/jobs", "jobs", { subject: name }),
-      has("/admin/triggers", "triggers", { subject: name }),
-      has("/admin/keys", "keys", { subject: name }),
-    ]).then((is) => is && found(["people", name], words.people.one(name))),
-    isOf([
-      has("/admin/keys", "keys", { tenant: name }),
-      has("/admin/integrations", "integrations", { tenant: name }),
-      has("/admin/jobs", "jobs", { tenant: name }),
-      // Not every text can be in the path. No tenant has such a name.
-      has(`/admin/tenants/${encodeURIComponent(name)}/oauth_clients`, "oauth_clients").catch(() => false),
-    ]).then((is) => is && found(["tenants", name], words.tenants.one(name))),
-    all("/admin/connectors", "connectors").then((them) => them.some((one) => one.connector === name) && found(["connectors", name], words.connectors.one(name))),
+    call("GET", `/admin/calls/${encodeURIComponent(name)}`, { signal }).then(() => found(["calls", name], words.calls.one(name)), ifUnknown(null)),
+    isIn([
+      ["/admin/integrations", "integrations", { account: name }],
+      ["/admin/integrations", "integrations", { subject: name }],
+      ["/admin/connect-links", "connect_links", { subject: name }],
+      ["/admin/calls", "calls", { account: name }],
+      ["/admin/calls", "calls", { subject: name }],
+      ["/admin/jobs", "jobs", { subject: name }],
+      ["/admin/triggers", "triggers", { subject: name }],
+      ["/admin/keys", "keys", { subject: name }],
+    ], signal).then((is) => is && found(["people", name], words.people.one(name))),
+    isTenant(name, signal).then((is) => is && found(["tenants", name], words.tenants.one(name))),
+    isIn([["/admin/connectors", "connectors", { connector: name }]], signal).then((is) => is && found(["connectors", name], words.connectors.one(name))),
     keysOf({ name }),
     SECRET.test(name) && keysOf({ prefix: name }),
   ];
   return (await Promise.all(lookups)).flat().filter(Boolean);
-}
-
-/** There is nothing with the name. Another refusal is told. */
-function ifUnknown(error) {
-  if (error.problem?.status === 404) return null;
-  throw error;
 }
 
 /** The screen. */

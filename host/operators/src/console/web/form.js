@@ -72,7 +72,7 @@ function Input({ kind, found, value, change, id, hint, isRequired }) {
     </select>`;
   }
   if (kind === "number") {
-    const enter = (event) => change(event.currentTarget.value === "" ? undefined : Number(event.currentTarget.value));
+    const enter = (event) => enterNumber(event.currentTarget, change);
     return html`<${Entry} ...${common} type="number" step="any" min=${found.minimum} max=${found.maximum} value=${value ?? ""} onChange=${enter} />`;
   }
   if (kind === "file") return html`<${FileInput} ...${common} change=${change} />`;
@@ -102,6 +102,19 @@ function FileInput({ change, ...rest }) {
     }
   };
   return html`<input ...${rest} type="file" onChange=${read} />`;
+}
+
+/** The digits of a number that JavaScript keeps in any case. */
+const SAFE_DIGITS = 15;
+
+/** Takes a number. One that would lose digits is not taken: a body as JSON is sent as it is. */
+function enterNumber(field, change) {
+  const { value } = field;
+  const digits = value.replace(/e.*$/i, "").replace(/\D/g, "").replace(/^0+/, "");
+  const isKept = digits.length <= SAFE_DIGITS || String(Number(value)) === value;
+  field.setCustomValidity(isKept ? "" : say.tooManyDigits);
+  if (isKept) change(value === "" ? undefined : Number(value));
+  else field.reportValidity();
 }
 
 /** Takes JSON. Where the schema admits any type, another text is a string. */

@@ -5,7 +5,7 @@ import { call, useDocument, withQuery } from "./api.js";
 import { ChangeButton, ReasonField } from "./dialog.js";
 import { columns as requestColumns } from "./hook_requests.js";
 import { List } from "./list.js";
-import { announce, Awaited, BusyButton, Code, ExactTime, Facts, html, IdLink, Problem, Refresh, Section, State, Table, Text, text, Time, Title } from "./parts.js";
+import { Awaited, BusyButton, Code, ExactTime, Facts, html, IdLink, Problem, Refresh, Section, State, Table, tell, Text, text, Time, Title } from "./parts.js";
 import { go, to } from "./route.js";
 import { Touches } from "./touches.js";
 import { words } from "./words.js";
@@ -50,7 +50,7 @@ function Sent({ path, body, done, label, onDone, children }) {
     try {
       await call("POST", path, { body: body(given), reason: given.reason });
       setState({});
-      announce(done);
+      tell(done);
       form.reset();
       onDone();
     } catch (error) {

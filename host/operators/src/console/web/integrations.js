@@ -63,11 +63,8 @@ function Changes({ one, path, reload }) {
 
 /** What an account takes with it. */
 function Removed({ of: { tenant, subject, connector, user_identifier } }) {
-  const triggers = {
-    path: "/admin/triggers", member: "triggers", filters: { tenant, connector, user_identifier }, say: say.triggersToo,
-    // The accounts of a tenant itself have no user. Their triggers have an empty one.
-    isTouched: (one) => (one.subject ?? "") === (subject ?? ""),
-  };
+  // The accounts of a tenant itself have no user, as an empty filter says.
+  const triggers = { path: "/admin/triggers", member: "triggers", filters: { tenant, connector, subject: subject ?? "", user_identifier }, say: say.triggersToo };
   return html`<p>${say.removeWhat(text(user_identifier), text(connector), text(subject ?? tenant))}</p><${Touches} of=${[triggers]} />`;
 }
 

@@ -1,6 +1,6 @@
 // Jobs of all tenants: the list, and one job with its result or problem.
 
-import { call, useDocument } from "./api.js";
+import { call, ifUnknown, useDocument, useLoad } from "./api.js";
 import { ChangeButton } from "./dialog.js";
 import { List } from "./list.js";
 import { Awaited, Code, ExactTime, Facts, html, IdLink, Problem, Refresh, Section, State, Table, Text, text, Time, Title } from "./parts.js";
@@ -53,6 +53,14 @@ export function Job({ id }) {
   `;
 }
 
+/** The record of the run of a job. Most jobs that succeed have none. */
+function Run({ job: { job_id: id, status } }) {
+  const path = `/admin/calls/${encodeURIComponent(id)}`;
+  const { data, problem } = useLoad((signal) => call("GET", path, { signal }).then(() => ({ isKept: true }), ifUnknown({ isKept: false })), [path, status]);
+  if (!data) return html`<${Awaited} data=${data} problem=${problem} />`;
+  return html`<p>${data.isKept ? html`<a href=${to(["calls", id])}>${say.itsCall}</a>` : say.noCall}</p>`;
+}
+
 function Details({ job }) {
   const { connector, tenant, subject, user_identifier: account } = job;
   return html`
@@ -70,7 +78,7 @@ function Details({ job }) {
       [say.finished, html`<${ExactTime} at=${job.finished_at} />`],
       [say.removed, html`<${ExactTime} at=${job.expires_at} />`],
     ]} />
-    <p><a href=${to(["calls", job.job_id])}>${say.itsCall}</a></p>
+    <${Run} job=${job} />
     ${job.callbacks?.length > 0 && html`<${Section} title=${words.webhooks.title}>
       <${Table} caption=${say.callbacksCaption} rows=${job.callbacks} columns=${[
         [words.webhooks.url, (one) => html`<${Text} of=${one.url} />`],

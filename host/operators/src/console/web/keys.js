@@ -3,6 +3,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { call, useDocument } from "./api.js";
 import { ChangeButton, closeDialog, DialogButton, ReasonField } from "./dialog.js";
+import { isTenant } from "./find.js";
 import { List } from "./list.js";
 import { Actor, Awaited, BusyButton, Code, ExactTime, Facts, html, IdLink, Problem, Refresh, State, Text, text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
@@ -88,7 +89,7 @@ const Revoked = ({ of: key }) => html`
   <p>${say.revokeMore}</p>
 `;
 
-/** The form that makes a key, and then the key. */
+/** The form that makes a key, and then the key. A tenant that nothing has yet may be a mistake in writing, so it is asked about first. */
 function NewKey({ onDone }) {
   const [state, setState] = useState({});
   const shown = useRef(null);
@@ -101,18 +102,22 @@ function NewKey({ onDone }) {
     const names = one("allow")?.split(/[\s,]+/).filter(Boolean);
     const effects = given.getAll("effects");
     const days = one("days");
-    setState({ isBusy: true });
+    const tenant = one("tenant");
+    const { unknown } = state;
+    setState({ isBusy: true, unknown });
     try {
+      if (tenant && tenant !== unknown && !(await isTenant(tenant))) return setState({ unknown: tenant });
       const body = {
-        name: one("name"), tenant: one("tenant"), subject: one("subject"), scopes: given.getAll("scopes"), allow: names,
+        name: one("name"), tenant, subject: one("subject"), scopes: given.getAll("scopes"), allow: names,
         effects: effects.length ? effects : undefined, confirm: given.has("confirm"),
         expires_at: days && new Date(Date.now() + Number(days) * 86_400_000).toISOString(),
       };
       setState({ made: await call("POST", "/admin/keys", { body, reason: given.get("reason") }) });
       onDone();
     } catch (error) {
-      setState({ problem: error.problem ?? { title: words.failed, detail: String(error) } });
+      setState({ problem: error.problem ?? { title: words.failed, detail: String(error) }, unknown });
     }
+    return undefined;
   };
   if (state.made) {
     return html`
@@ -131,6 +136,7 @@ function NewKey({ onDone }) {
     <label class="box"><input type="checkbox" name="confirm" /> ${say.confirm}</label>
     <label>${say.days} <input name="days" type="number" min="1" max="3650" /></label>
     <${ReasonField} />
+    ${state.unknown && html`<div class="reason" role="alert"><p>${say.newTenant(state.unknown)}</p></div>`}
     <${Problem} of=${state.problem} />
     <p class="buttons">
       <button type="button" onClick=${closeDialog}>${words.cancel}</button>

@@ -35,7 +35,7 @@ export function List({ place, query, path, name, caption, columns, keyOf, turn =
     if (document.activeElement === document.body) summary.current?.focus();
   }, [count]);
   const rows = data?.[name] ?? [];
-  const isFiltered = filters.some((filter) => query[filter.name]);
+  const isFiltered = filters.some((filter) => query[filter.name] !== undefined);
   const canSort = rows.length > 1;
   const isPart = Boolean(query.cursor || data?.next_cursor);
   const order = canSort ? orderOf(query.sort, columns) : null;
@@ -72,16 +72,18 @@ function Filters({ filters, query, place }) {
   if (!filters.length) return null;
   const apply = (event) => {
     event.preventDefault();
-    const given = [...new FormData(event.currentTarget)].map(([name, value]) => [name, value.trim()]);
+    // An empty filter that came with a link stays until it is cleared: it means those without a value.
+    const entered = [...new FormData(event.currentTarget)].map(([name, value]) => [name, value.trim()]);
+    const given = entered.filter(([name, value]) => value || query[name] === "");
     const times = new Set(filters.filter((filter) => filter.isTime).map((filter) => filter.name));
     go(place, { ...Object.fromEntries(given.map(([name, value]) => [name, times.has(name) ? asTime(value) : value])), sort: query.sort });
   };
-  const field = (filter) => html`<label key=${filter.name}>${words.filterLabel(filter.name)} <${Field} filter=${filter} value=${query[filter.name] ?? ""} turn=${query} /></label>`;
+  const field = (filter) => html`<label key=${filter.name}>${words.filterLabel(filter.name)} <${Field} filter=${filter} value=${query[filter.name]} turn=${query} /></label>`;
   const more = filters.filter((filter) => filter.isMore);
   return html`<form class="filters" role="search" aria-label=${words.filters} onSubmit=${apply}>
     ${filters.filter((filter) => !filter.isMore).map(field)}
     <button type="submit">${words.filter}</button>
-    ${more.length > 0 && html`<details open=${more.some((filter) => query[filter.name])}>
+    ${more.length > 0 && html`<details open=${more.some((filter) => query[filter.name] !== undefined)}>
       <summary>${words.moreFilters}</summary>
       <div class="filters">${more.map(field)}</div>
     </details>`}
@@ -89,20 +91,20 @@ function Filters({ filters, query, place }) {
 }
 
 /** A field with the value of the address. `turn` changes when someone goes to another address. */
-function Field({ filter, value, turn }) {
+function Field({ filter, value: given, turn }) {
   const { name, choices, isTime } = filter;
+  const value = given ?? "";
   if (choices) {
-    return html`<select name=${name}>
-      <option value="" selected=${!value}>${words.any}</option>
-      ${choices.map((choice) => html`<option value=${choice} selected=${choice === value}>${choice === "true" ? words.yes : choice}</option>`)}
-    </select>`;
+    return html`<${Entry} kind="select" name=${name} value=${value} turn=${turn}>
+      <option value="">${words.any}</option>
+      ${choices.map((choice) => html`<option value=${choice}>${choice === "true" ? words.yes : choice}</option>`)}
+    <//>`;
   }
   if (isTime) return html`<${Entry} type="datetime-local" step="1" name=${name} value=${value.replace(/(\.\d+)?Z$/, "")} turn=${turn} />`;
-  return html`<${Entry} name=${name} value=${value} turn=${turn} autocomplete="off" spellcheck=${false} />`;
+  return html`<${Entry} name=${name} value=${value} turn=${turn} placeholder=${given === "" ? words.without : undefined} autocomplete="off" spellcheck=${false} />`;
 }
 
 /** A local time of a form, which the console takes for UTC, as in RFC 3339. */
 function asTime(value) {
-  if (!value) return "";
   return `${value.length === 16 ? `${value}:00` : value}Z`;
 }

@@ -45,7 +45,7 @@ async function load() {
     failed: list("/admin/webhooks", { status: "failed" }),
     triggers: Promise.all(UNWELL.map((status) => list("/admin/triggers", { status }))),
     here: call("GET", "/connectors"),
-    service: list("/admin/connectors"),
+    service: all("/admin/connectors", "connectors"),
     keys: list("/admin/keys", { status: "valid", expires_before: soon }),
   };
   const settled = await Promise.allSettled(Object.values(parts));
@@ -70,18 +70,18 @@ export function Overview() {
       <span class="small">${data && say.refreshed(words.clock(data.at), PAUSE / 1000)}</span>
     </p>
     <${Awaited} data=${data} problem=${problem ?? data?.problem} />
-    ${data && html`<${Verdict} cards=${cards} />
+    ${data && html`<${Verdict} cards=${cards} isPart=${Boolean(data.problem)} />
       <ul class="cards">${cards.map((card) => html`<${Card} key=${card.name} ...${card} />`)}</ul>`}
     ${data?.samples && html`<${LastHour} of=${data.samples} />`}
     ${data && html`<${Reasons} data=${data} />`}
   `;
 }
 
-/** What is wrong, in a sentence. */
-function Verdict({ cards }) {
+/** What is wrong, in a sentence. `isPart` is `true` if a part was refused: a part that was not read is not well. */
+function Verdict({ cards, isPart }) {
   const wrong = cards.filter((card) => card.tone === "bad");
-  if (!wrong.length) return html`<p class="success">${say.well}</p>`;
-  return html`<p class="problem">${say.wrong(wrong.length)} ${wrong.map((card, number) => html`${number > 0 && ", "}<a href=${card.href}>${card.name}</a>`)}.</p>`;
+  if (!wrong.length) return html`<p class=${isPart ? "problem" : "success"}>${isPart ? say.unknown(cards.length) : say.well}</p>`;
+  return html`<p class="problem">${say.wrong(wrong.length)} ${wrong.map((card, number) => html`${number > 0 && ", "}<a href=${card.href}>${card.name}</a>`)}. ${isPart && say.others}</p>`;
 }
 
 /** A number with its name, which leads to its list. */
@@ -95,7 +95,11 @@ const Card = ({ name, value, tone, href, note }) => html`<li class="card ${tone}
 function cardsOf({ measured, samples, calls, gateways, overdue, expired, waiting, unsent, failed, triggers, here, service, keys, since, soon }) {
   const cards = [];
   const add = (name, list, href, value, note, tone = toneOf(list)) => cards.push({ name, value, href, note, tone });
-  if (calls) add(say.failed, calls.calls, to(["calls"], { since, failed: "true" }), many(calls.calls), say.lastHour);
+  if (calls) {
+    // A program that sends what is not valid, and a user who has to connect an account, are no fault of the service.
+    const ours = calls.calls.filter((one) => !["caller", "user"].includes(one.owner));
+    add(say.failed, calls.calls, to(["calls"], { since, failed: "true" }), many(calls.calls), say.failedOf(many(ours)), toneOf(ours));
+  }
   if (samples) cards.push(answersOf(samples.samples, since));
   if (measured) {
     const [held, limit] = [sum(measured, "gateway_memory_held_bytes"), sum(measured, "gateway_memory_limit_bytes")];
@@ -106,7 +110,7 @@ function cardsOf({ measured, samples, calls, gateways, overdue, expired, waiting
     add(words.gateways.title, away, to(["gateways"]), gateways.gateways.length, away.length ? say.notReady(away.length) : say.allReady);
   }
   if (service) {
-    const lagging = service.connectors.filter((one) => one.gateways.some((at) => at.state !== "live"));
+    const lagging = service.filter((one) => one.gateways.some((at) => at.state !== "live"));
     add(say.connectors, lagging, to(["connectors"]), many(lagging), lagging.length ? html`<${Text} of=${lagging.map((one) => one.connector).join(", ")} />` : say.allLive);
   }
   if (here) add(say.refused, here.refused, to(["connectors"]), here.refused.length, say.refusedHint);
@@ -117,8 +121,10 @@ function cardsOf({ measured, samples, calls, gateways, overdue, expired, waiting
   if (expired) add(say.expired, expired.integrations, to(["integrations"], { status: "expired" }), many(expired.integrations), say.expiredHint);
   if (triggers) cards.push(triggersOf(triggers, measured));
   if (waiting) {
-    const oldest = waiting.at(-1);
-    add(say.jobs, [], to(["jobs"], { status: "pending" }), many(waiting, MOST_ENTRIES), oldest ? html`${say.oldest} <${Time} at=${oldest.created_at} />` : say.noJobs, "plain");
+    // The newest are read first, so that of more than are read the oldest is not known.
+    const oldest = waiting.length < MOST_ENTRIES ? waiting.at(-1) : null;
+    const note = oldest ? html`${say.oldest} <${Time} at=${oldest.created_at} />` : waiting.length ? say.manyJobs : say.noJobs;
+    add(say.jobs, [], to(["jobs"], { status: "pending" }), many(waiting, MOST_ENTRIES), note, "plain");
   }
   if (unsent) {
     const next = unsent.webhooks.map((one) => one.next_attempt_at).filter(Boolean).sort()[0];
@@ -159,17 +165,18 @@ function triggersOf(lists, measured) {
   };
 }
 
-/** The most frequent reasons of the last hour. */
+/** The most frequent reasons of the last hour. If there are more calls than were read, they are those of the last ones. */
 function Reasons({ data }) {
   const counts = new Map();
-  for (const one of data.calls?.calls ?? []) {
+  const calls = data.calls?.calls ?? [];
+  for (const one of calls) {
     const key = JSON.stringify([one.problem, one.owner, one.connector]);
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   const rows = [...counts].sort(([, one], [, other]) => other - one).slice(0, 10).map(([key, count]) => [...JSON.parse(key), count]);
   if (!rows.length) return null;
   return html`<${Section} title=${say.reasons}>
-    <${Table} caption=${say.reasonsCaption} rows=${rows} columns=${[
+    <${Table} caption=${calls.length < MOST ? say.reasonsCaption : say.reasonsOfLast(MOST)} rows=${rows} columns=${[
       [words.calls.problem, ([problem, owner, connector]) => html`<a href=${to(["calls"], { problem, owner, connector, since: data.since })}><${Text} of=${problem} /></a>`],
       [words.calls.owner, ([, owner]) => html`<${State} of=${text(owner)} />`],
       [words.connector, ([, , connector]) => html`<${Text} of=${connector} />`],

@@ -64,8 +64,24 @@ export function IdLink({ kind, id }) {
 /** The actor of a change, which is a link if it is a key. */
 export const Actor = ({ of }) => (of?.startsWith("key_") ? html`<${IdLink} kind="keys" id=${of} />` : html`<${Text} of=${of} />`);
 
+/** The times on the page, each of which says anew how long ago it was. */
+const shownTimes = new Set();
+
+/** The time between two turns. Most times on a page are minutes ago or more. */
+const TURN_MS = 30_000;
+
+const sayAnew = () => document.hidden || shownTimes.forEach((turn) => turn());
+setInterval(sayAnew, TURN_MS);
+document.addEventListener("visibilitychange", sayAnew);
+
 /** A time: how long ago it was, with the exact time. */
 export function Time({ at }) {
+  const [, setTurn] = useState(0);
+  useEffect(() => {
+    const turn = () => setTurn((turn) => turn + 1);
+    shownTimes.add(turn);
+    return () => shownTimes.delete(turn);
+  }, []);
   if (!at) return words.nothing;
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return html`<${Text} of=${at} />`;
@@ -98,17 +114,23 @@ export const Facts = ({ of }) => html`<dl class="facts">
 /** A heading with what is below it. */
 export const Section = ({ title, children }) => html`<section><h2>${title}</h2>${children}</section>`;
 
+/** The rows that a table draws first: a screen shows no more. The others follow once the browser has drawn these. */
+const FIRST_ROWS = 20;
+
 /**
  * A table of few rows. Each column is its name and the function of its cells. With `onSort`, the table can be sorted by the columns that
  * also have the function of a value, `order` is the one that it has, and `sortTitle` says what sorting by a column does. Rows in which
  * something can be opened or pressed need `keyOf`, the text by which a row is known: other rows can come before it while it is used.
  */
 export function Table({ caption, columns, rows, keyOf, busy, order, onSort, sortTitle }) {
-  return html`<table role="table" aria-busy=${busy ? "true" : "false"} class=${onSort ? "sortable" : undefined}>
+  const [isWhole, setIsWhole] = useState(rows.length <= FIRST_ROWS);
+  useEffect(() => setIsWhole(true), []);
+  const drawn = isWhole ? rows : rows.slice(0, FIRST_ROWS);
+  return html`<table role="table" aria-busy=${busy || drawn.length < rows.length ? "true" : "false"} class=${onSort ? "sortable" : undefined}>
     <caption>${caption}</caption>
     <thead role="rowgroup"><tr role="row">${columns.map(([name, , valueOf]) => html`<${Heading} name=${name} order=${order} onSort=${valueOf && onSort} title=${sortTitle} />`)}</tr></thead>
     <tbody role="rowgroup">
-      ${rows.map((row) => html`<tr key=${keyOf?.(row)} role="row">
+      ${drawn.map((row) => html`<tr key=${keyOf?.(row)} role="row">
         ${columns.map(([name, cell]) => html`<td role="cell" data-name=${name}><div>${cell(row)}</div></td>`)}
       </tr>`)}
     </tbody>
@@ -201,15 +223,34 @@ export function Title({ children }) {
 }
 
 let speak = () => {};
+let show = () => {};
+
+/** The time for which a message is shown. */
+const SHOWN_MS = 15_000;
 
 /** Tells a screen reader what has changed. */
 export const announce = (message) => speak(message);
 
-/** The place of messages for screen readers. */
+/** Tells everyone what a change has done. The page shows it for a while, because the screen that made the change may be gone. */
+export function tell(message, tone = "good") {
+  announce(message);
+  show({ message, tone });
+}
+
+/** The place of messages. A screen reader hears a message again only if its text is another one. */
 export function Live() {
   const [message, setMessage] = useState("");
+  const [shown, setShown] = useState(null);
   useEffect(() => {
-    speak = setMessage;
+    speak = (next) => setMessage((last) => (last === next ? `${next}\u00a0` : next));
+    // Each message has a separate element, so that a message with the same text as the last one is seen as another one.
+    show = (next) => setShown((last) => ({ ...next, number: (last?.number ?? 0) + 1 }));
   }, []);
-  return html`<p class="unseen" role="status" aria-live="polite">${message}</p>`;
+  useEffect(() => {
+    if (!shown) return undefined;
+    const timer = setTimeout(() => setShown(null), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [shown]);
+  return html`<p class="unseen" role="status" aria-live="polite">${message}</p>
+    ${shown && html`<p key=${shown.number} class="said ${shown.tone}" aria-hidden="true">${shown.message}</p>`}`;
 }

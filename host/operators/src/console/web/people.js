@@ -117,6 +117,7 @@ function findings({ accounts, failures, jobs, triggers, keys }) {
     what: one.status === "active" ? say.renewalFails(text(one.user_identifier), text(one.connector)) : say.mustConnect(text(one.user_identifier), text(one.connector)),
     why: one.last_error ?? one.reason?.detail, href: to(["integrations", one.id]), label: say.toAccount,
   }));
+  // There may be more calls than were read, of each reason.
   const reasons = new Map();
   for (const one of failures) {
     const key = JSON.stringify([one.problem, one.owner, one.connector, one.operation]);
@@ -125,7 +126,7 @@ function findings({ accounts, failures, jobs, triggers, keys }) {
   }
   for (const { last, count } of reasons.values()) {
     found.push({
-      state: last.problem, what: say.callsFailed(count, `${text(last.connector)}/${text(last.operation)}`), at: last.at,
+      state: last.problem, what: say.callsFailed(count, failures.length >= SHOWN, `${text(last.connector)}/${text(last.operation)}`), at: last.at,
       why: last.detail, pointers: last.pointers, who: tellWho(last), href: to(["calls", last.request_id]), label: say.toCall,
     });
   }

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { all, call, useLoad } from "./api.js";
 import { ChangeButton, ReasonField } from "./dialog.js";
 import { List } from "./list.js";
-import { announce, Awaited, BusyButton, ExactTime, html, IdLink, Problem, Refresh, Section, Table, Text, text, Title } from "./parts.js";
+import { Awaited, BusyButton, ExactTime, html, IdLink, Problem, Refresh, Section, Table, tell, Text, text, Title } from "./parts.js";
 import { to } from "./route.js";
 import { words } from "./words.js";
 
@@ -78,7 +78,7 @@ function NewClient({ path, onDone }) {
       const body = { ...rest, scopes: scopes?.split(/\s+/) };
       await call("PUT", `${path}/${encodeURIComponent(name)}`, { body, reason });
       setState({});
-      announce(say.saved);
+      tell(say.saved);
       form.reset();
       onDone();
     } catch (error) {

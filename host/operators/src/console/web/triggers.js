@@ -1,7 +1,7 @@
 // Triggers of all tenants: the list, and one trigger with the evidence of its state. Only keys of its tenant see its events.
 
 import { useState } from "preact/hooks";
-import { call, useDocument, useLoad, withQuery } from "./api.js";
+import { call, useDocument, withQuery } from "./api.js";
 import { ChangeButton } from "./dialog.js";
 import { List } from "./list.js";
 import { Awaited, Code, ExactTime, Facts, html, IdLink, Refresh, Section, State, Table, Text, text, Time, Title } from "./parts.js";
@@ -116,20 +116,10 @@ function Details({ one }) {
   `;
 }
 
-/** The last events. The route has the oldest first, so its pages are read to the end. */
-async function lastEvents(path, signal) {
-  let events = [];
-  for (let cursor; ; ) {
-    const page = await call("GET", withQuery(path, { limit: 200, cursor }), { signal });
-    if (!page.events.length) return events.reverse();
-    events = [...events, ...page.events].slice(-SHOWN);
-    cursor = page.next_cursor;
-  }
-}
-
 function Events({ id, turn }) {
   const path = `/triggers/${encodeURIComponent(id)}/events`;
-  const { data: events, problem, loading } = useLoad((signal) => lastEvents(path, signal), [path, turn]);
+  const { data, problem, loading } = useDocument(withQuery(path, { order: "newest", limit: SHOWN }), turn);
+  const events = data?.events;
   return html`<${Section} title=${say.events}>
     <${Awaited} data=${events} problem=${problem} />
     ${events?.length === 0 && html`<p aria-busy=${loading ? "true" : "false"}>${loading ? words.loading : say.noEvents}</p>`}

@@ -1,12 +1,12 @@
 // Tries an operation: a form from its schema, a warning by its effect, the answer, and the same call for programs and agents.
 
-import { useCallback, useMemo, useRef, useState } from "preact/hooks";
-import { call, headerText, send, useDocument, useLoad, withQuery } from "./api.js";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { call, headerText, Refusal, send, useDocument, useLoad, withQuery } from "./api.js";
 import { curl, javascript, python, toolCall } from "./commands.js";
 import { ChangeButton } from "./dialog.js";
 import { Fields, Reading, resolved } from "./form.js";
 import { announce, Awaited, BusyButton, Code, Facts, html, IdLink, Problem, Section, State, Status, Table, Text, text, Title } from "./parts.js";
-import { go, to } from "./route.js";
+import { goInstead, to } from "./route.js";
 import { words } from "./words.js";
 
 const say = words.try;
@@ -23,7 +23,10 @@ const LEVELS = 3;
 /** The most members that are shown at once. More of them are in a part to open. */
 const MEMBERS = 60;
 
-/** The screen: the choice of an operation, and the operation. */
+/**
+ * The screen: the choice of an operation, and the operation. A key of an arrow chooses the next one, so a choice loads nothing if another
+ * operation of the connector was shown, and the way back leads to the screen before.
+ */
 export function Try({ connector, operation, session }) {
   const { data, problem } = useDocument("/connectors");
   const live = data?.connectors ?? [];
@@ -34,40 +37,68 @@ export function Try({ connector, operation, session }) {
     <p>${say.lead}</p>
     <${Awaited} data=${data} problem=${problem} />
     <form class="filters" onSubmit=${(event) => event.preventDefault()}>
-      <label>${words.connector} <select onChange=${(event) => go(["try", event.currentTarget.value].filter(Boolean))}>
+      <label>${words.connector} <select onChange=${(event) => goInstead(["try", event.currentTarget.value].filter(Boolean))}>
         <option value="">${say.choose}</option>${options(live.map((one) => one.connector), connector)}
       </select></label>
-      ${chosen && html`<label>${words.operation} <select onChange=${(event) => go(["try", connector, event.currentTarget.value].filter(Boolean))}>
+      ${chosen && html`<label>${words.operation} <select onChange=${(event) => goInstead(["try", connector, event.currentTarget.value].filter(Boolean))}>
         <option value="">${say.choose}</option>${options(chosen.operations.map((one) => one.path), operation)}
       </select></label>`}
     </form>
-    ${chosen && operation && html`<${Operation} key=${`${connector}/${operation}`} connector=${chosen} operation=${operation} session=${session} />`}
+    ${chosen && operation && html`<${Operation} key=${connector} connector=${chosen} operation=${operation} session=${session} />`}
   `;
 }
 
-/** The entry of an operation in the API's description, and the accounts of the operator's key. */
-async function load(connector, operation) {
+/** The API's description of a connector, and the accounts of the operator's key. */
+async function load(connector) {
   const [document, accounts] = await Promise.all([
     call("GET", withQuery("/openapi.json", { connector: connector.connector, answers: "typed" })),
     connector.auth_type === "none"
       ? { integrations: [] }
       : call("GET", withQuery("/integrations", { connector: connector.connector, limit: 200 })).catch(() => ({ integrations: [] })),
   ]);
-  return { document, accounts: accounts.integrations, entry: document.paths[`/connectors/${connector.connector}/${operation}`]?.post };
+  return { document, accounts: accounts.integrations };
 }
 
 function Operation({ connector, operation, session }) {
-  const { data, problem, loading, reload } = useLoad(() => load(connector, operation), [connector.connector, operation]);
+  const { data, problem, loading, reload } = useLoad(() => load(connector), [connector.connector]);
   if (!data) return html`<${Awaited} data=${data} problem=${problem} />`;
-  if (!data.entry) return html`<p>${say.unknown}</p>`;
-  return html`<${Call} ...${{ connector, operation, session, loading, reload, ...data }} />`;
+  const entry = data.document.paths[`/connectors/${connector.connector}/${operation}`]?.post;
+  if (!entry) return html`<p>${say.unknown}</p>`;
+  return html`<${Call} key=${operation} ...${{ connector, operation, session, loading, reload, entry, ...data }} />`;
+}
+
+/** What someone had entered when the session ended, until the same person sees the same operation again. */
+let kept = null;
+
+/** Keeps what is entered if the session ends. `of` says whose it is, and of which operation. */
+function useKept(of, entered) {
+  const now = useRef(entered);
+  now.current = entered;
+  useEffect(() => {
+    const keep = () => {
+      kept = { of, entered: now.current };
+    };
+    addEventListener("console-signed-out", keep);
+    return () => removeEventListener("console-signed-out", keep);
+  }, [of]);
+}
+
+/** What was kept of an operation. It is there once, and lost if another operation is shown before. */
+function takeKept(of) {
+  const found = kept?.of === of ? kept.entered : {};
+  kept = null;
+  return found;
 }
 
 function Call({ connector, operation, session, loading, reload, document, accounts, entry }) {
   const media = entry.requestBody?.content["application/json"] ?? {};
-  const [value, setValue] = useState(media.example ?? {});
-  const [raw, setRaw] = useState(null);
-  const [account, setAccount] = useState("");
+  const of = JSON.stringify([session.key_id ?? session.person, connector.connector, operation]);
+  const [before] = useState(() => takeKept(of));
+  const [value, setValue] = useState(before.value ?? media.example ?? {});
+  const [raw, setRaw] = useState(before.raw ?? null);
+  const [account, setAccount] = useState(before.account ?? "");
+  useKept(of, { value, raw, account });
+  const form = useRef(null);
   const [answer, setAnswer] = useState(null);
   // The calls without an answer, and the files that are being read.
   const [sent, setSent] = useState(0);
@@ -79,6 +110,8 @@ function Call({ connector, operation, session, loading, reload, document, accoun
   const headers = account ? { "X-User-Identifier": account } : {};
   const body = raw ?? JSON.stringify(value);
   const run = async () => {
+    // The browser asks no form if the call is sent from a dialog. A field that was not taken still has the value before.
+    if (!form.current.checkValidity()) throw new Refusal({ title: words.form.notValid, detail: words.form.notValidTodo });
     const turn = (count.current += 1);
     setSent((sent) => sent + 1);
     try {
@@ -100,7 +133,7 @@ function Call({ connector, operation, session, loading, reload, document, accoun
     <p><${Text} of=${connector.operations.find((one) => one.path === operation)?.summary} /></p>
     <p><${State} of=${effect} /> ${say.effects[effect]}</p>
     ${connector.auth_type !== "none" && html`<${Accounts} ...${{ id, accounts, account, setAccount, loading, reload }} />`}
-    <form class="stacked" onSubmit=${submit}>
+    <form class="stacked" ref=${form} onSubmit=${submit}>
       ${raw === null
         ? html`<${Reading.Provider} value=${tellReading}><${Fields} schema=${resolved(media.schema ?? {}, document)} root=${document} value=${value} change=${setValue} /><//>`
         : html`<label>${say.raw} <textarea rows="8" spellcheck=${false} value=${raw} onInput=${(event) => setRaw(event.currentTarget.value)} /></label>`}
@@ -173,8 +206,9 @@ function Answer({ of, schema, root }) {
   const id = of.headers.find(([name]) => name === "x-request-id")?.[1];
   const save = () => {
     const url = URL.createObjectURL(of.blob);
-    Object.assign(window.document.createElement("a"), { href: url, download: "answer" }).click();
-    URL.revokeObjectURL(url);
+    Object.assign(window.document.createElement("a"), { href: url, download: fileName(of.headers) }).click();
+    // Some browsers begin to read it later.
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
   };
   return html`<${Section} title=${say.answer}>
     <${Facts} of=${[
@@ -189,6 +223,18 @@ function Answer({ of, schema, root }) {
     ${of.status < 300 && html`<${Members} value=${of.value} schema=${schema} root=${root} />`}
     <details><summary>${say.headers}</summary><${Facts} of=${of.headers.map(([name, value]) => [name, html`<${Text} of=${value} />`])} /></details>
   <//>`;
+}
+
+/** The name of a file in the header `Content-Disposition` (RFC 6266). The form with a character set wins. */
+function fileName(headers) {
+  const disposition = headers.find(([name]) => name === "content-disposition")?.[1] ?? "";
+  const encoded = /filename\*\s*=\s*UTF-8''([^;\s]+)/i.exec(disposition)?.[1];
+  try {
+    if (encoded) return decodeURIComponent(encoded);
+  } catch {
+    // The other form is left.
+  }
+  return /filename\s*=\s*"?([^";]+)"?/i.exec(disposition)?.[1] ?? "answer";
 }
 
 /** The members of an answer that its schema has. The column of descriptions is there if the schema describes one of them. */

@@ -1,14 +1,32 @@
 // All words of the console.
 
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-const number = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
-const list = new Intl.ListFormat("en");
+/** What is made when it is first wanted. */
+const once = (make) => {
+  let made;
+  return () => (made ??= make());
+};
+
+// A browser reads the data of a format for some milliseconds, on a slow machine for tens of them. The first list needs none of these, and
+// would wait for them.
+const number = once(() => new Intl.NumberFormat("en", { maximumFractionDigits: 2 }));
+const list = once(() => new Intl.ListFormat("en"));
 const UNITS = [["day", 86_400_000], ["hour", 3_600_000], ["minute", 60_000], ["second", 1000]];
 
 /** The labels of filters whose name is not what people call them. */
 const FILTERS = {
   inbox: "Address", owner: "Who can act", prefix: "Begins with", since: "Since (UTC)", subject: "User", until: "Until (UTC)", url: "URL",
   user_identifier: "Account, exact name",
+};
+
+/** The parts of a call, in the order of time. */
+const STAGES = {
+  validate: "while the input was checked",
+  account: "while the account was looked up",
+  admit: "while the call waited for its turn and its rate limit was counted",
+  credential: "while the credential was made ready",
+  invoke: "while the connector's code ran",
+  forward: "while the service was asked",
+  shape: "while the answer was shaped",
 };
 
 export const words = {
@@ -19,6 +37,7 @@ export const words = {
   yes: "yes",
   no: "no",
   any: "any",
+  without: "without one",
   open: "Open",
   save: "Save",
   done: "Done.",
@@ -62,9 +81,9 @@ export const words = {
   sortBy: (name) => `Sort by ${name}`,
   sortPageBy: (name) => `Sort the rows on this page by ${name}`,
   sortedHere: "Only these are sorted, and not the other pages.",
-  count: (count) => number.format(count),
-  orMore: (count) => `${number.format(count)} or more`,
-  touches: (things) => (things.length ? `It touches ${list.format(things)}.` : "Nothing else that is stored uses it."),
+  count: (count) => number().format(count),
+  orMore: (count) => `${number().format(count)} or more`,
+  touches: (things) => (things.length ? `It touches ${list().format(things)}.` : "Nothing else that is stored uses it."),
   loaded: (count) => (count === 1 ? "1 entry on this page." : `${count} entries on this page.`),
   failed: "This did not work",
   unreachable: "The gateway does not answer",
@@ -72,6 +91,10 @@ export const words = {
   noDocument: "The gateway or a proxy in front of it answered without a document.",
   noStatus: "no answer",
   notFound: "There is no such screen",
+  missingModule: "A part of the console did not load",
+  missingModuleTodo: "The gateway or the network did not answer. Load the page again.",
+  brokenScreen: "This screen cannot be shown",
+  brokenScreenTodo: "Load the page again. If it stays so, report the text below: it is a mistake of the console.",
   find: {
     label: "Find",
     what: "request, account, e-mail, tenant, key, job …",
@@ -86,6 +109,7 @@ export const words = {
   signInAt: (host) => `Sign in at ${host}`,
   signOut: "Sign out",
   signedOut: "You have signed out.",
+  notSignedOut: "You are still signed in: the gateway did not end the session. Try again.",
   ended: "The session has ended. Sign in again.",
   adminKey: "API key",
   adminKeyHint: "The key needs the scope admin. What you may do here is what this key may do. The session ends after 8 hours, after 30 minutes without use, and with the key.",
@@ -104,13 +128,16 @@ export const words = {
   operation: "Operation",
   requestId: "Request id",
   ms: (ms) => `${ms < 10 ? ms.toFixed(2) : Math.round(ms)} ms`,
-  number: (value) => number.format(value),
+  number: (value) => number().format(value),
   bytes: (bytes) => (bytes < 1024 ? `${bytes} bytes` : bytes < 1_048_576 ? `${Math.round(bytes / 1024)} KiB` : `${(bytes / 1_048_576).toFixed(1)} MiB`),
   clock: (date) => `${date.toISOString().slice(11, 19)} UTC`,
   minute: (date) => date.toISOString().slice(11, 16),
   ago: (ms) => {
     const [unit, length] = UNITS.find(([, length]) => Math.abs(ms) >= length) ?? UNITS.at(-1);
-    return relative.format(Math.round(ms / length), unit);
+    const count = Math.round(Math.abs(ms) / length);
+    if (count === 0) return "now";
+    const time = `${count} ${unit}${count === 1 ? "" : "s"}`;
+    return ms < 0 ? `${time} ago` : `in ${time}`;
   },
 
   calls: {
@@ -129,7 +156,9 @@ export const words = {
     succeeded: "The call succeeded.",
     left: "The caller did not wait for the answer.",
     notValid: "Not valid:",
-    inStage: (stage) => `in the stage ${stage}.`,
+    inStage: (stage) => `${words.calls.stageName(stage)}.`,
+    /** A part of a call, by the name that metrics and traces have for it. A name that is not here is told as it is. */
+    stageName: (stage) => STAGES[stage] ?? stage,
     lastAnswer: (host, status, count) => `${count === 1 ? "The only request" : `The last of ${count} requests`} went to ${host} (${status}).`,
     theAccount: "The account",
     providerSaid: "Its last failure:",
@@ -230,7 +259,10 @@ export const words = {
     nothingWrong: "Nothing that is kept here is wrong.",
     mustConnect: (account, connector) => `The user must connect the account ${account} of ${connector} again.`,
     renewalFails: (account, connector) => `The tokens of the account ${account} of ${connector} cannot be refreshed.`,
-    callsFailed: (count, operation) => (count === 1 ? `A call of ${operation} failed.` : `${count} calls of ${operation} failed in this way.`),
+    callsFailed: (count, isPart, operation) => {
+      if (isPart) return `${words.orMore(count)} calls of ${operation} failed in this way.`;
+      return count === 1 ? `A call of ${operation} failed.` : `${count} calls of ${operation} failed in this way.`;
+    },
     jobFailed: (operation) => `A job of ${operation} failed.`,
     triggerFails: (type) => `Events of ${type} do not come as they should.`,
     toAccount: "Open the account",
@@ -358,7 +390,7 @@ export const words = {
     granted: (host) => `The connector may reach ${host}.`,
     revoke: "Revoke",
     revokeTitle: (host) => `Revoke ${host}`,
-    revokeWhat: (connector, host, upstreams) => `${connector} may no longer send requests to ${host}. Its operations that need ${upstreams.length ? `${list.format(upstreams)} there` : "the host"} fail.`,
+    revokeWhat: (connector, host, upstreams) => `${connector} may no longer send requests to ${host}. Its operations that need ${upstreams.length ? `${list().format(upstreams)} there` : "the host"} fail.`,
     revoked: (host) => `The connector may no longer reach ${host}.`,
     upstreams: "Services that it calls",
     upstreamsCaption: "Its upstreams, with the place of the user's credential",
@@ -386,11 +418,13 @@ export const words = {
     title: "Overview",
     refreshed: (time, seconds) => `Refreshed at ${time}. It refreshes itself every ${seconds} seconds while you see it.`,
     well: "Nothing is wrong now.",
+    unknown: (count) => (count === 0 ? "Nothing could be checked." : "Not everything could be checked. What was checked is well."),
+    others: "Not everything could be checked.",
     wrong: (count) => (count === 1 ? "One thing is wrong:" : `${count} things are wrong:`),
     failed: "Failed calls",
-    lastHour: "in the last hour, of all gateways",
+    failedOf: (count) => (count === "0" ? "in the last hour, of all gateways" : `in the last hour, of all gateways. Neither the caller nor the user can solve ${count} of them`),
     answers: "Answers in the last hour",
-    faults: (count, share) => `to callers of this gateway. ${count} of them (${share} %) have a status of 500 or more`,
+    faults: (count, share) => `to callers of this gateway. ${count} of them (${share} %) have a status of 500 or more. The list has the failed calls of all gateways`,
     saturation: "Memory for calls",
     inFlight: (count) => `${count} operations run at this gateway`,
     allReady: "all are ready",
@@ -409,6 +443,7 @@ export const words = {
     subscriptions: (all, failed) => `Since its start, this gateway has made or renewed ${all === 1 ? "1 subscription" : `${all} subscriptions`}, and ${failed} of them failed`,
     jobs: "Waiting jobs",
     oldest: "The oldest was created",
+    manyJobs: "the oldest are not counted",
     noJobs: "no job waits",
     failing: "Failing webhooks",
     failingHint: "their receivers have refused or missed them, and they are sent again",
@@ -419,6 +454,7 @@ export const words = {
     noKeys: "none within 14 days",
     reasons: "Reasons of failed calls",
     reasonsCaption: "The most frequent reasons of the last hour",
+    reasonsOfLast: (count) => `The most frequent reasons of the last ${count} calls that failed`,
     count: "Calls",
     hour: "The last hour",
     hourLead: (gateway) => `Of ${gateway}, the gateway that answers. It takes a sample every 15 seconds, and keeps them for an hour.`,
@@ -515,6 +551,9 @@ export const words = {
     addItem: (name) => `Add an entry to ${name}`,
     removeItem: (number) => `Remove entry ${number}`,
     notJson: "This is not JSON.",
+    tooManyDigits: "The form would change a number with so many digits. Show the body as JSON, and enter it there.",
+    notValid: "A field is not valid",
+    notValidTodo: "Correct the fields that the browser marks, and send the call again.",
   },
 
   jobs: {
@@ -527,7 +566,8 @@ export const words = {
     removed: "Is removed",
     result: "Result",
     callbacksCaption: "Webhooks about the end of the job",
-    itsCall: "The record of its run, if one is kept",
+    itsCall: "The record of its run",
+    noCall: "No record of its run is kept.",
     cancel: "Cancel the job",
     cancelWhat: (operation, tenant) => `The job of ${operation} for the tenant ${tenant} ends as failed, and its webhooks are sent. What it has already done at the service stays done.`,
     cancelled: "The job is cancelled.",
@@ -681,6 +721,7 @@ export const words = {
     days: "Expires after days. Empty: never",
     make: "Make a key",
     made: "The key is made. It is shown only now, so copy it.",
+    newTenant: (tenant) => `There is no tenant ${tenant} yet: nothing that is kept has it. Press the button again if the key is for a new one.`,
     key: "Key",
     revoke: "Revoke",
     revokeTitle: (name) => `Revoke the key ${name}`,

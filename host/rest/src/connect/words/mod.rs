@@ -35,6 +35,8 @@ pub(crate) struct Words {
     pub(super) reads: &'static str,
     pub(super) writes: &'static str,
     pub(super) deletes: &'static str,
+    /// The application that has a permission, if the operator does not say its name.
+    pub(super) the_application: &'static str,
     pub(super) may: &'static str,
     pub(super) may_read: &'static str,
     pub(super) may_write: &'static str,
@@ -130,13 +132,14 @@ impl Words {
         }
     }
 
-    /// The permission of the application, in one sentence.
-    pub(super) fn permission(&self, verbs: &[&str]) -> String {
+    /// The permission of an application, in one sentence. `application` is its name, if the
+    /// operator says it.
+    pub(super) fn permission(&self, application: Option<&str>, verbs: &[&str]) -> String {
         let verbs = match verbs {
             [rest @ .., last] if !rest.is_empty() => format!("{} {} {last}", rest.join(", "), self.and),
             verbs => verbs.concat(),
         };
-        format!("{} {verbs}.", self.may)
+        format!("{} {} {verbs}.", application.unwrap_or(self.the_application), self.may)
     }
 
     /// The text about an account that was not connected, for a code of an authorization's result.
@@ -194,7 +197,7 @@ mod tests {
     fn the_title_of_a_connector_is_where_the_language_has_it() {
         assert_eq!(ENGLISH.to_connect("Mail"), "Connect Mail");
         assert_eq!(GERMAN.to_connect("Mail"), "Mail verbinden");
-        assert_eq!(GERMAN.permission(&["lesen", "löschen"]), "Die Anwendung darf lesen und löschen.");
+        assert_eq!(GERMAN.permission(None, &["lesen", "löschen"]), "Die Anwendung darf lesen und löschen.");
     }
 
     #[test]
@@ -215,8 +218,9 @@ mod tests {
 
     #[test]
     fn a_permission_is_a_sentence() {
-        assert_eq!(ENGLISH.permission(&["read"]), "The application may read.");
-        assert_eq!(ENGLISH.permission(&["read", "delete"]), "The application may read and delete.");
-        assert_eq!(ENGLISH.permission(&["read", "write", "delete"]), "The application may read, write and delete.");
+        assert_eq!(ENGLISH.permission(None, &["read"]), "The application may read.");
+        assert_eq!(ENGLISH.permission(Some("Acme Desk"), &["read", "delete"]), "Acme Desk may read and delete.");
+        let all = ENGLISH.permission(None, &["read", "write", "delete"]);
+        assert_eq!(all, "The application may read, write and delete.");
     }
 }

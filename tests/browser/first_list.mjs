@@ -1,0 +1,44 @@
+// Measures how soon the console shows the first row of a list in a browser, with nothing in its cache and with the console in it.
+//
+// The arguments are the browser, the gateway's address, the cookie of a session as `name=value`, the number of rounds, and the screens. The
+// program prints the milliseconds from the beginning of each navigation to the first row, as JSON: {"calls": {"cold": [412, …], "warm": […]}}.
+
+import { chromium } from "playwright-core";
+import { OPTIONS } from "./console_person.mjs";
+
+const [executablePath, address, cookie, rounds, ...screens] = process.argv.slice(2);
+const [name, value] = cookie.split("=");
+
+/** Notes in the page when it first shows a row. It runs before the page's own programs. */
+function noteFirstRow() {
+  const look = () => {
+    if (!document.querySelector("main tbody tr")) return requestAnimationFrame(look);
+    // The frame with the row is drawn after its callbacks.
+    return requestAnimationFrame(() => {
+      window.firstRow = performance.now();
+    });
+  };
+  requestAnimationFrame(look);
+}
+
+const browser = await chromium.launch({ executablePath, args: OPTIONS });
+const times = Object.fromEntries(screens.map((screen) => [screen, { cold: [], warm: [] }]));
+for (let round = 0; round < Number(rounds); round += 1) {
+  for (const screen of screens) {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+    await context.addCookies([{ name, value, url: address }]);
+    await context.addInitScript(noteFirstRow);
+    for (const cache of ["cold", "warm"]) {
+      const page = await context.newPage();
+      await page.goto(`${address}/console#/${screen}`);
+      await page.waitForFunction(() => window.firstRow !== undefined);
+      times[screen][cache].push(await page.evaluate(() => window.firstRow));
+      // The other screens are loaded a moment later, and the next page must not wait for them.
+      await page.waitForLoadState("networkidle");
+      await page.close();
+    }
+    await context.close();
+  }
+}
+await browser.close();
+console.log(JSON.stringify(times));
