@@ -88,41 +88,72 @@ fn messages_of_a_chat_are_events_with_the_oldest_first() {
     assert_eq!((ids(&second), &second["gap"]), (vec!["2", "3"], &json!(false)), "and the first one has only changed");
     assert_eq!(ids(&read("read_chat", &chat(), &second["cursor"], 50)), Vec::<&str>::new());
     let list = "/chats/19%3Aa%40unq/messages?";
-    let since = |second: u32| {
-        format!(
-            "{list}$top=50&$orderby=lastModifiedDateTime%20desc&$filter=lastModifiedDateTime%20gt%202026-03-02T10%3A00%3A{second:02}Z"
-        )
-    };
-    assert_eq!(
-        paths(&gateway),
-        [format!("{list}$top=1&$orderby=lastModifiedDateTime%20desc"), since(3), String::new(), since(7)]
-    );
+    let all = format!("{list}$top=50&$orderby=lastModifiedDateTime%20desc");
+    // Five minutes before the last change.
+    let since = |second: u32| format!("{all}&$filter=lastModifiedDateTime%20gt%202026-03-02T09%3A55%3A{second:02}Z");
+    assert_eq!(paths(&gateway), [all.clone(), since(3), String::new(), since(7)]);
 }
 
 #[test]
 fn messages_of_a_chat_over_the_limit_follow_in_the_next_read() {
-    let _gateway = Gateway::new()
-        .answer(chat_page(&json!([]), None))
-        .answer(chat_page(&json!([message("2", 2, 9), message("3", 3, 3), message("1", 1, 1)]), None))
-        .answer(chat_page(&json!([message("2", 2, 9)]), None));
+    let all = || chat_page(&json!([message("2", 2, 9), message("3", 3, 3), message("1", 1, 1)]), None);
+    let _gateway = Gateway::new().answer(chat_page(&json!([]), None)).answer(all()).answer(all()).answer(all());
     let first = read("read_chat", &chat(), &Value::Null, 2);
     let second = read("read_chat", &chat(), &first["cursor"], 2);
-    assert_eq!((ids(&second), &second["more"]), (vec!["1", "3"], &json!(true)));
+    assert_eq!((ids(&second), &second["more"]), (vec!["1", "2"], &json!(true)), "in the order of their writing");
     let third = read("read_chat", &chat(), &second["cursor"], 2);
-    assert_eq!((ids(&third), &third["more"]), (vec!["2"], &json!(false)), "which was written before the third");
+    assert_eq!((ids(&third), &third["more"]), (vec!["3"], &json!(false)));
+    assert_eq!(ids(&read("read_chat", &chat(), &third["cursor"], 2)), Vec::<&str>::new());
 }
 
 #[test]
 fn messages_of_one_time_on_both_sides_of_the_limit_are_not_lost() {
-    let gateway = Gateway::new()
-        .answer(chat_page(&json!([]), None))
-        .answer(chat_page(&json!([message("3", 2, 2), message("2", 2, 2), message("1", 1, 1)]), None))
-        .answer(chat_page(&json!([message("3", 2, 2), message("2", 2, 2)]), None));
+    let all = || chat_page(&json!([message("3", 2, 2), message("2", 2, 2), message("1", 1, 1)]), None);
+    let gateway = Gateway::new().answer(chat_page(&json!([]), None)).answer(all()).answer(all());
     let first = read("read_chat", &chat(), &Value::Null, 2);
     let second = read("read_chat", &chat(), &first["cursor"], 2);
     assert_eq!((ids(&second), &second["more"]), (vec!["1", "2"], &json!(true)));
-    assert_eq!(ids(&read("read_chat", &chat(), &second["cursor"], 2)), ["2", "3"]);
-    assert!(paths(&gateway)[2].ends_with("gt%202026-03-02T10%3A00%3A01Z"), "{}", paths(&gateway)[2]);
+    assert_eq!(ids(&read("read_chat", &chat(), &second["cursor"], 2)), ["3"]);
+    assert!(paths(&gateway)[2].ends_with("gt%202026-03-02T09%3A55%3A02Z"), "{}", paths(&gateway)[2]);
+}
+
+#[test]
+fn a_message_that_is_listed_after_a_later_one_or_has_its_time_is_an_event_once() {
+    let all =
+        || chat_page(&json!([message("4", 9, 9), message("3", 9, 9), message("2", 5, 5), message("1", 1, 8)]), None);
+    let _gateway = Gateway::new()
+        .answer(chat_page(&json!([message("1", 1, 1)]), None))
+        .answer(chat_page(&json!([message("3", 9, 9)]), None))
+        .answer(all())
+        .answer(all());
+    let mut cursor = read("read_chat", &chat(), &Value::Null, 50)["cursor"].clone();
+    for expected in [vec!["3"], vec!["2", "4"], vec![]] {
+        let reading = read("read_chat", &chat(), &cursor, 50);
+        assert_eq!(ids(&reading), expected);
+        cursor = reading["cursor"].clone();
+    }
+}
+
+#[test]
+fn a_cursor_of_an_earlier_version_goes_on_where_it_was() {
+    let page = chat_page(&json!([message("2", 9, 9), message("1", 5, 5), message("0", 1, 7)]), None);
+    let gateway = Gateway::new().answer(page);
+    let time = "2026-03-02T10:00:05Z";
+    assert_eq!(ids(&read("read_chat", &chat(), &json!({"changed": time, "written": time}), 50)), ["2"]);
+    assert!(paths(&gateway)[0].ends_with("gt%202026-03-02T10%3A00%3A05Z"), "{}", paths(&gateway)[0]);
+}
+
+#[test]
+fn the_first_read_of_a_chat_knows_no_message_as_new_that_is_not_on_its_page() {
+    let messages: Vec<Value> = (0..50).rev().map(|number| message(&format!("m{number}"), number, number)).collect();
+    let mut more = messages.clone();
+    more.push(message("old", 0, 0));
+    let _gateway = Gateway::new()
+        .answer(chat_page(&json!(messages), Some("https://graph.test/next")))
+        .answer(chat_page(&json!(more), None));
+    let first = read("read_chat", &chat(), &Value::Null, 50);
+    assert!(first["cursor"].to_string().len() < 8 << 10);
+    assert_eq!(ids(&read("read_chat", &chat(), &first["cursor"], 50)), Vec::<&str>::new());
 }
 
 #[test]

@@ -52,13 +52,14 @@ fn the_first_read_passes_over_the_events_before_it() {
         second["events"],
         json!([{"id": "m3", "kind": "", "time": "2026-01-02T03:04:03.5Z", "data": {"name": "m3"}}])
     );
-    let fields = "&fields=nextPageToken%2CspaceEvents%28eventTime%29";
+    let fields = "&fields=nextPageToken%2CspaceEvents%28eventTime%2CmessageCreatedEventData%2Fmessage%2Fname%2C\
+                  messageBatchCreatedEventData%2Fmessages%2Fmessage%2Fname%29";
     assert_eq!(
         paths(&gateway),
         [
             format!("{LIST}{CREATED}&pageSize=1000{fields}"),
             format!("{LIST}{CREATED}&pageSize=1000&pageToken=p2{fields}"),
-            format!("{LIST}start_time%3D%222026-01-02T03%3A04%3A02.5Z%22%20AND%20{CREATED}&pageSize=50"),
+            format!("{LIST}start_time%3D%222026-01-02T02%3A59%3A02Z%22%20AND%20{CREATED}&pageSize=50"),
         ]
     );
 }
@@ -94,8 +95,61 @@ fn pages_whose_token_has_ended_are_read_from_the_first_again() {
     let first = read(&Value::Null);
     let second = read(&first["cursor"]);
     let third = read(&second["cursor"]);
-    assert_eq!((ids(&third), &third["gap"]), (vec!["m2", "m3"], &json!(false)));
-    assert!(paths(&gateway)[3].contains("04%3A01.5Z"), "{}", paths(&gateway)[3]);
+    assert_eq!((ids(&third), &third["gap"]), (vec!["m3"], &json!(false)), "the second one was answered");
+    assert!(paths(&gateway)[3].contains("02%3A59%3A01Z"), "{}", paths(&gateway)[3]);
+}
+
+#[test]
+fn a_message_that_is_listed_after_a_later_one_is_an_event_once() {
+    let minute = |minute: u32, name: &str| {
+        let time = format!("2026-01-02T03:{minute:02}:00.5Z");
+        json!({"eventTime": time, "messageCreatedEventData": {"message": {"name": format!("spaces/S1/messages/{name}")}}})
+    };
+    let first_three = [minute(21, "late"), minute(23, "m2"), minute(23, "same")];
+    let gateway = Gateway::new()
+        .answer(page(json!([minute(1, "m1")]), None))
+        .answer(page(json!([minute(23, "m2")]), None))
+        .answer(page(json!(first_three), None))
+        .answer(page(json!(first_three), None));
+    let mut cursor = read(&Value::Null)["cursor"].clone();
+    for expected in [vec!["m2"], vec!["late", "same"], vec![]] {
+        let reading = read(&cursor);
+        let names: Vec<&str> = ids(&reading).iter().filter_map(|id| id.strip_prefix("spaces/S1/messages/")).collect();
+        assert_eq!(names, expected);
+        cursor = reading["cursor"].clone();
+    }
+    for path in &paths(&gateway)[2..] {
+        assert!(path.contains("start_time%3D%222026-01-02T03%3A18%3A00Z%22"), "five minutes: {path}");
+    }
+}
+
+#[test]
+fn a_cursor_of_an_earlier_version_goes_on_where_it_was() {
+    let page_of = |second: u32, name: &str| page(json!([event(1, "m1"), event(second, name)]), None);
+    let gateway = Gateway::new().answer(page_of(2, "m2")).answer(page_of(3, "m3"));
+    let time = "2026-01-02T03:04:01.5Z";
+    let whole = json!({"since": time, "page": null, "newest": null, "is_first": false, "read_at": 7});
+    assert_eq!(ids(&read(&whole)), ["m2"]);
+    let of_page =
+        json!({"since": time, "page": "p2", "newest": "2026-01-02T03:04:02.5Z", "is_first": false, "read_at": null});
+    assert_eq!(ids(&read(&of_page)), ["m3"]);
+    assert!(paths(&gateway).iter().all(|path| path.contains("04%3A01.5Z")), "{:?}", paths(&gateway));
+}
+
+#[test]
+fn a_cursor_has_room_for_the_messages_of_a_busy_space() {
+    let number = |number: u32| {
+        let time = format!("2026-01-02T03:04:{:02}.{:06}Z", number / 10, number % 10);
+        let name = format!("spaces/S1/messages/{number:030}");
+        json!({"eventTime": time, "messageCreatedEventData": {"message": {"name": name}}})
+    };
+    let busy = || page(json!((0..500).map(number).collect::<Vec<_>>()), None);
+    let _gateway = Gateway::new().answer(page(json!([]), None)).answer(busy()).answer(busy());
+    let first = read(&Value::Null);
+    let second = read(&first["cursor"]);
+    assert_eq!(ids(&second).len(), 500);
+    assert!(second["cursor"].to_string().len() < 8 << 10);
+    assert_eq!(ids(&read(&second["cursor"])), Vec::<&str>::new(), "no message comes twice");
 }
 
 #[test]

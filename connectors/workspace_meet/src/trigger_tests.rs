@@ -63,8 +63,8 @@ fn conferences_that_have_ended_since_the_cursor_are_events() {
         paths(&gateway),
         [
             "/conferenceRecords?pageSize=100",
-            "/conferenceRecords?pageSize=100&filter=end_time%3E%3D%222026-01-02T03%3A00%3A00Z%22",
-            "/conferenceRecords?pageSize=100&filter=end_time%3E%3D%222026-01-02T03%3A30%3A00Z%22",
+            "/conferenceRecords?pageSize=100&filter=end_time%3E%3D%222026-01-02T02%3A00%3A00Z%22",
+            "/conferenceRecords?pageSize=100&filter=end_time%3E%3D%222026-01-02T02%3A30%3A00Z%22",
         ]
     );
 }
@@ -78,6 +78,65 @@ fn conferences_over_the_limit_follow_in_the_next_read() {
     assert_eq!((ids(&second), &second["more"]), (vec!["conferenceRecords/b"], &json!(true)));
     let third = read("read_conferences", &second["cursor"], 10);
     assert_eq!(ids(&third), ["conferenceRecords/a", "conferenceRecords/c"]);
+}
+
+#[test]
+fn a_conference_whose_record_comes_after_the_one_of_a_later_conference_is_an_event_once() {
+    let all = || conferences(&[("b", Some("03:31:00")), ("a", Some("03:30:00")), ("0", Some("02:00:00"))]);
+    let gateway = Gateway::new()
+        .answer(conferences(&[("0", Some("02:00:00"))]))
+        .answer(conferences(&[("b", Some("03:31:00"))]))
+        .answer(all())
+        .answer(all());
+    let mut cursor = read("read_conferences", &Value::Null, 10)["cursor"].clone();
+    for expected in [vec!["conferenceRecords/b"], vec!["conferenceRecords/a"], vec![]] {
+        let reading = read("read_conferences", &cursor, 10);
+        assert_eq!(ids(&reading), expected);
+        cursor = reading["cursor"].clone();
+    }
+    assert!(paths(&gateway)[2].ends_with("02%3A31%3A00Z%22"), "an hour: {}", paths(&gateway)[2]);
+}
+
+#[test]
+fn a_cursor_of_an_earlier_version_goes_on_where_it_was() {
+    for (operation, id) in
+        [("read_conferences", "conferenceRecords/b"), ("read_transcripts", "conferenceRecords/b/transcripts/t")]
+    {
+        let gateway = Gateway::new()
+            .answer(conferences(&[("b", Some("03:31:00")), ("a", Some("03:30:00"))]))
+            .answer(transcripts("b", &[("t", "FILE_GENERATED")]));
+        let before = json!({"ended": "2026-01-02T03:30:00Z", "names": ["conferenceRecords/a"], "waiting": []});
+        assert_eq!(ids(&read(operation, &before, 10)), [id]);
+        assert!(paths(&gateway)[0].ends_with("03%3A30%3A00Z%22"), "{}", paths(&gateway)[0]);
+    }
+}
+
+#[test]
+fn a_cursor_has_room_for_many_conferences_and_the_transcripts_that_are_waited_for() {
+    let names: Vec<String> = (0..300).map(|number| format!("{number:036}")).collect();
+    let records: Vec<(&str, Option<&str>)> = names.iter().map(|name| (name.as_str(), Some("03:30:00"))).collect();
+    let times: Vec<String> = (0..60).map(|second| format!("03:31:{second:02}")).collect();
+    let of_an_hour: Vec<(&str, Option<&str>)> =
+        names.iter().zip(&times).map(|(name, time)| (name.as_str(), Some(time.as_str()))).collect();
+    let waiting: Vec<String> =
+        names[..50].iter().map(|name| format!("conferenceRecords/{name}/transcripts/{name}")).collect();
+    let mut gateway = Gateway::new();
+    for name in &names[..50] {
+        gateway = gateway.answer(Answer::json(200, &transcript(name, name, "STARTED").to_string()));
+    }
+    gateway = gateway.answer(conferences(&of_an_hour));
+    for (name, _) in &of_an_hour {
+        gateway = gateway.answer(transcripts(name, &[]));
+    }
+    let before = json!({"ended": "2026-01-02T03:30:00Z", "names": [], "waiting": waiting});
+    let second = read("read_transcripts", &before, 10);
+    assert_eq!((gateway.requests().len(), &second["cursor"]["waiting"]), (111, &json!(waiting)));
+    assert!(second["cursor"].to_string().len() < 8 << 10, "{}", second["cursor"]);
+    let _gateway = Gateway::new().answer(conferences(&[])).answer(conferences(&records));
+    let first = read("read_conferences", &Value::Null, 300);
+    let many = read("read_conferences", &first["cursor"], 300);
+    assert_eq!(ids(&many).len(), 300);
+    assert!(many["cursor"].to_string().len() < 8 << 10, "{}", many["cursor"]);
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! Conferences that end, and transcripts that are ready, as events.
 //!
-//! Google keeps records of conferences for 30 days and lists them by the time of their end. The
-//! cursor has the time of the last end, as Google wrote it, and the conferences that ended then.
+//! Google keeps records of conferences for 30 days and finds them by the time of their end. It has a
+//! record a short time after the end, which differs from one conference to the next. So each read
+//! begins an hour before the last end, and passes over the conferences that it knows.
 
-use connector_sdk::triggers::{Event, Events, Read, Trigger, Value};
+use std::time::Duration;
+
+use connector_sdk::triggers::{Event, Events, Read, Recent, Trigger, Value};
 use connector_sdk::{Document, Fault, Request, http};
 use serde::Serialize;
 
@@ -82,13 +85,21 @@ const WAITING: usize = 50;
 /// Google's state of a transcript that is ready.
 const READY: &str = "FILE_GENERATED";
 
+/// A conference whose record Google has later than this after its end is not found.
+const OVERLAP: Duration = Duration::from_secs(3600);
+
+/// Maximum length of the conferences and the transcripts in a cursor, which is at most 8 KiB.
+const KNOWN_BYTES: usize = 7 << 10;
+
 /// The place in the conferences of a user.
 #[derive(Default, Serialize)]
 struct Cursor {
-    /// The time of the last end. `None` if no conference has ended in the last 30 days.
+    /// The conferences that have ended in the last hour.
+    recent: Recent,
+    /// The time of the last end, for earlier versions of this connector, which have no `recent`.
     ended: Option<String>,
-    /// The names of the conferences that ended then.
-    names: Vec<String>,
+    /// See `ended`.
+    names: [(); 0],
     /// The names of transcripts that are not ready.
     waiting: Vec<String>,
 }
@@ -127,7 +138,7 @@ pub(crate) fn transcripts(input: Read) -> Result<Events, Fault> {
             let found = of_conference(conference)?;
             cursor.waiting.extend(found.iter().filter(|found| !is_ready(found)).filter_map(name));
         }
-        return Ok(Events::none(Value::of(&cursor)?));
+        return Ok(Events::none(Value::of(&cursor.after(&[]))?));
     };
     let mut cursor = Cursor::parse(cursor)?;
     let mut events = Vec::new();
@@ -166,7 +177,7 @@ pub(crate) fn transcripts(input: Read) -> Result<Events, Fault> {
     }
     // The oldest are given up first.
     waiting.drain(..waiting.len().saturating_sub(WAITING));
-    let cursor = Cursor { waiting, ..cursor.after(&done) };
+    let cursor = Cursor { waiting, ..cursor }.after(&done);
     Ok(Events { events, more, ..Events::none(Value::of(&cursor)?) })
 }
 
@@ -176,7 +187,7 @@ fn ended_since(cursor: &Cursor) -> Result<Vec<Conference>, Fault> {
     let mut page: Option<String> = None;
     for _ in 0..PAGES {
         let mut request = Request::get("api", "/conferenceRecords").query("pageSize", PAGE);
-        if let Some(time) = &cursor.ended {
+        if let Some(time) = cursor.recent.since() {
             request = request.query("filter", format!(r#"end_time>="{time}""#));
         }
         if let Some(page) = &page {
@@ -186,7 +197,7 @@ fn ended_since(cursor: &Cursor) -> Result<Vec<Conference>, Fault> {
         for record in list.pointer("/conferenceRecords").iter().flat_map(Document::items) {
             // A conference in progress has no end.
             let (Some(name), Some(time)) = (name(&record), record.string("/endTime")) else { continue };
-            if !cursor.names.contains(&name) {
+            if cursor.recent.is_new(id_of(&name), &time) {
                 ended.push(Conference { name, ended: time, record });
             }
         }
@@ -226,6 +237,11 @@ fn of_name(name: &str) -> Result<Request, Fault> {
     name.split('/').try_fold(Request::get("api", ""), |request, segment| request.segment("cursor", segment))
 }
 
+/// The last part of a conference's name.
+fn id_of(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
 fn name(document: &Document) -> Option<String> {
     document.string("/name")
 }
@@ -240,19 +256,21 @@ fn transcript_event(transcript: &Document) -> Option<Event> {
 
 impl Cursor {
     fn parse(value: &Value) -> Result<Self, Fault> {
-        Ok(Self {
-            ended: value.optional("ended")?,
-            names: value.required("names")?,
-            waiting: value.required("waiting")?,
-        })
+        let recent = match value.optional::<Recent>("recent")? {
+            Some(recent) => recent,
+            None => Recent::starting_at(value.optional("ended")?),
+        };
+        Ok(Self { recent, waiting: value.required("waiting")?, ..Self::default() })
     }
 
-    /// The cursor after these conferences, which are in the order of their ends.
-    fn after(self, conferences: &[Conference]) -> Self {
-        let Some(last) = conferences.last() else { return self };
-        let is_same = self.ended.as_ref() == Some(&last.ended);
-        let mut names = if is_same { self.names } else { Vec::new() };
-        names.extend(conferences.iter().filter(|found| found.ended == last.ended).map(|found| found.name.clone()));
-        Self { ended: Some(last.ended.clone()), names, waiting: self.waiting }
+    /// The cursor after these conferences.
+    fn after(mut self, conferences: &[Conference]) -> Self {
+        for Conference { name, ended, .. } in conferences {
+            self.recent.add(id_of(name), ended);
+        }
+        let waiting: usize = self.waiting.iter().map(|name| name.len() + 3).sum();
+        self.recent.keep(OVERLAP, KNOWN_BYTES.saturating_sub(waiting));
+        self.ended = self.recent.newest().map(str::to_owned);
+        self
     }
 }

@@ -1,5 +1,9 @@
 //! Notifications of a service during callers: the time of their answers, and the calls that the
 //! gateway answers meanwhile, compared with the same calls without notifications.
+//!
+//! The notifications are sent by the thread that makes the calls, on the same two cores. In a round
+//! without notifications, the same number of requests goes to a server that does nothing, so that
+//! the difference is what the gateway does with them. A further row compares with calls alone.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,7 +26,7 @@ use crate::load::Load;
 use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit, median};
 use crate::throughput::CONNECTIONS;
-use crate::{gateway, upstream};
+use crate::{gateway, machine, upstream};
 
 /// The guest whose service notifies the gateway.
 const GUEST: &str = "notified";
@@ -36,8 +40,10 @@ const PUSHES: f64 = 500.0;
 /// The accounts with a subscription each. A gateway takes 200 notifications in a second of each.
 const ACCOUNTS: [&str; 5] = ["ada", "bob", "cleo", "dan", "eve"];
 
-/// Connections of the service.
-const CONNECTIONS_OF_SERVICE: u32 = 10;
+/// Connections of the service. Each waits for an answer before it sends the next notification, so
+/// an answer that takes longer than 80 ms delays the next ones. Their time counts from when they
+/// were due.
+const CONNECTIONS_OF_SERVICE: u32 = 40;
 
 /// Seconds in which 99 of 100 notifications are answered.
 const ANSWER: f64 = 0.1;
@@ -72,8 +78,10 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
     if known.len() < ACCOUNTS.len() {
         return Err(format!("the service was asked for {} subscriptions", known.len()).into());
     }
+    let elsewhere = known.iter().map(|(_, secret)| ("/nothing".to_owned(), secret.clone())).collect();
+    let elsewhere = Arc::new(Pushes { address: upstream.address, known: elsewhere, sent: AtomicU64::new(0) });
     let pushes = Arc::new(Pushes { address: gateway::address(&gateway)?, known, sent: AtomicU64::new(0) });
-    let figures = runtime.block_on(take_turns(&gateway, &pushes, settings))?;
+    let figures = runtime.block_on(take_turns(&gateway, &pushes, &elsewhere, settings))?;
     // Notifications that are answered and not stored would be fast.
     let events = gateway.client().get(&format!("/triggers/{trigger}/events?limit=200")).ok();
     match events["events"].as_array().is_some_and(|events| events.len() == 200) {
@@ -98,25 +106,47 @@ fn trigger_of_each(gateway: &Gateway) -> Outcome<String> {
     first.ok_or_else(|| "no trigger was made".into())
 }
 
-/// Calls alone and calls during notifications, in turns.
-async fn take_turns(gateway: &Gateway, pushes: &Arc<Pushes>, settings: &Settings) -> Outcome<Vec<Figure>> {
+/// Calls alone, calls during requests to another server, and calls during notifications, in turns.
+async fn take_turns(
+    gateway: &Gateway,
+    pushes: &Arc<Pushes>,
+    elsewhere: &Arc<Pushes>,
+    settings: &Settings,
+) -> Outcome<Vec<Figure>> {
     let time = settings.time(4.0, 1.0);
     let mut load = Load::open(gateway::thin(gateway, "17")?, CONNECTIONS).await?;
     load.run(time).await?.check("calls")?;
-    let (mut alone, mut during, mut answers) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut without, mut others, mut during) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut answers, mut cpu_of_each) = (Vec::new(), Vec::new());
     for _ in 0..settings.pick(9, 2) {
         let round = load.run(time).await?;
         round.check("calls without notifications")?;
-        alone.push(round.succeeded as f64 / round.seconds);
+        without.push(round.succeeded as f64 / round.seconds);
+        let before = machine::cpu_seconds(gateway.process_id())?;
+        let (round, sent) = tokio::join!(load.run(time), elsewhere.send(time));
+        let (round, _) = (round?, sent?);
+        round.check("calls during requests to another server")?;
+        others.push(round.succeeded as f64 / round.seconds);
+        let cpu_of_call = (machine::cpu_seconds(gateway.process_id())? - before) / round.succeeded as f64;
+        let before = machine::cpu_seconds(gateway.process_id())?;
         let (round, pushed) = tokio::join!(load.run(time), pushes.send(time));
         let (round, mut pushed) = (round?, pushed?);
         round.check("calls during notifications")?;
         during.push(round.succeeded as f64 / round.seconds);
+        let cpu = machine::cpu_seconds(gateway.process_id())? - before - cpu_of_call * round.succeeded as f64;
+        cpu_of_each.push(cpu / pushed.len() as f64);
+        let expected = time.as_secs_f64() * PUSHES;
+        if (pushed.len() as f64) < 0.9 * expected {
+            return Err(format!("{} notifications were sent in place of {expected}", pushed.len()).into());
+        }
         pushed.sort_by(f64::total_cmp);
         let slowest = pushed.get(pushed.len() * 99 / 100).ok_or("no notification was sent")?;
         answers.push(*slowest);
     }
-    let ratios = during.iter().zip(&alone).map(|(during, alone)| during / alone).collect();
+    let ratios = |of: &[f64]| during.iter().zip(of).map(|(during, of)| during / of).collect::<Vec<f64>>();
+    let (to_others, to_alone) = (median(ratios(&others)), median(ratios(&without)));
+    let name = format!("call during {PUSHES} notifications in a second: requests");
+    let during = median(during);
     Ok(vec![
         Figure::new(
             format!("{PUSHES} notifications in a second during calls: 99% latency"),
@@ -124,13 +154,11 @@ async fn take_turns(gateway: &Gateway, pushes: &Arc<Pushes>, settings: &Settings
             median(answers),
         )
         .goal(Goal::AtMost(ANSWER)),
-        Figure::new(
-            format!("call during {PUSHES} notifications in a second: requests"),
-            Unit::PerSecond,
-            median(during),
-        )
-        .against_with_ratio("without them", median(alone), median(ratios))
-        .goal(Goal::Ratio(BESIDE)),
+        Figure::new(name.clone(), Unit::PerSecond, during)
+            .against_with_ratio("as many requests to another server", median(others), to_others)
+            .goal(Goal::Ratio(BESIDE)),
+        Figure::new(name, Unit::PerSecond, during).against_with_ratio("without them", median(without), to_alone),
+        Figure::new("notification during calls: CPU time of the gateway", Unit::Seconds, median(cpu_of_each)),
     ])
 }
 
@@ -142,8 +170,8 @@ struct Pushes {
 }
 
 impl Pushes {
-    /// Sends notifications for this time, whether the ones before are answered or not. Returns the
-    /// seconds from the time of each to its answer.
+    /// Sends notifications for this time, each at its time if a connection is free, and none after it.
+    /// Returns the seconds from the time of each to its answer.
     async fn send(self: &Arc<Self>, time: Duration) -> Outcome<Vec<f64>> {
         let interval = Duration::from_secs_f64(f64::from(CONNECTIONS_OF_SERVICE) / PUSHES);
         let mut tasks = JoinSet::new();
@@ -155,7 +183,7 @@ impl Pushes {
                 let mut latencies = Vec::new();
                 for turn in 0.. {
                     let at = began + interval * turn;
-                    if at >= began + time {
+                    if at >= began + time || began.elapsed() >= time {
                         break;
                     }
                     tokio::time::sleep_until(at.into()).await;

@@ -3,6 +3,7 @@
 //! - `/items/{anything}`: an item, see [`item`]
 //! - `/items/events`: a list of 100 kB
 //! - `/items/slow`: the item, after the next request for `/release`
+//! - `/nothing`: an empty body
 //! - `/waiting`: the number of requests that wait for a release, as text
 
 use std::convert::Infallible;
@@ -127,6 +128,7 @@ impl Service {
                 self.item.clone()
             }
             "/items/events" => self.events.clone(),
+            "/nothing" => Bytes::new(),
             "/waiting" => self.released.receiver_count().to_string().into(),
             "/release" => {
                 self.released.send_modify(|times| *times += 1);

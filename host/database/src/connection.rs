@@ -42,6 +42,10 @@ pub trait Connection {
     /// The end of a `SELECT` that locks its rows until the transaction ends, and skips rows that
     /// another transaction has locked.
     fn skip_locked(&self) -> &'static str;
+
+    /// The end of a `SELECT` that locks its rows until the transaction ends, as a change of them does,
+    /// and waits for other transactions.
+    fn lock_rows(&self) -> &'static str;
 }
 
 impl dyn Connection + '_ {

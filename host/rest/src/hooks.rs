@@ -56,6 +56,7 @@ const RETRY_S: u64 = 2;
 pub async fn receive(mut call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let Some(_place) = call.gateway.hooks.limits.enter() else {
         call.body.end_by(call.arrived);
+        call.gateway.triggers.note_refused(call.arguments.address, false);
         return Ok(busy());
     };
     call.body.end_by(call.arrived + BODY_TIME);
@@ -63,7 +64,10 @@ pub async fn receive(mut call: HttpCall<'_>) -> Result<Response<Body>, Problem> 
     match store_time.spend_on(call.gateway.triggers.inbox_at(call.arguments.address)).await {
         Some(Some(at)) => Ok(Receiving { at: &at, call: &mut call, bytes: 0, store_time }.answer().await),
         Some(None) => Ok(refuse_unknown(&mut call).await),
-        None => Ok(busy()),
+        None => {
+            call.gateway.triggers.note_refused(call.arguments.address, false);
+            Ok(busy())
+        }
     }
 }
 
@@ -131,6 +135,9 @@ impl Receiving<'_, '_> {
             Ok(body) => body,
             Err(unread) => {
                 self.note_rejected(reason_of(&unread));
+                if matches!(unread, Unread::NoMemory(_)) {
+                    self.note_refused();
+                }
                 return unread_answer(&unread);
             }
         };
@@ -139,6 +146,7 @@ impl Receiving<'_, '_> {
         let mut copy = memory.part();
         if copy.grow_to(body.len()).is_err() {
             self.note_rejected(NO_MEMORY);
+            self.note_refused();
             return busy();
         }
         let notification = notification(self.call, &body);
@@ -211,7 +219,10 @@ impl Receiving<'_, '_> {
     /// Stores what the notifications change.
     async fn store(mut self, items: &Items) -> Response<Body> {
         let accepting = self.call.gateway.triggers.accept(self.at, items);
-        let Some(accepted) = self.store_time.spend_on(accepting).await else { return busy() };
+        let Some(accepted) = self.store_time.spend_on(accepting).await else {
+            self.note_refused();
+            return busy();
+        };
         accepted.outcomes.into_iter().for_each(|outcome| self.note(outcome));
         if items.unverified > 0 {
             self.note_rejected(Rejection::WrongToken.reason());
@@ -232,6 +243,12 @@ impl Receiving<'_, '_> {
     /// Notes that the inbox gets more requests than it takes.
     fn note_flood(&self) {
         self.call.gateway.triggers.note_flood(clock::now(), self.record(rejected(TOO_MANY)));
+        self.note_refused();
+    }
+
+    /// Notes that the service may not send the request again. Its receivers then lack an event.
+    fn note_refused(&self) {
+        self.call.gateway.triggers.note_refused(self.call.arguments.address, true);
     }
 
     fn record(&self, outcome: Outcome) -> HookRequest {

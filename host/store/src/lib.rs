@@ -158,8 +158,8 @@ pub use self::subscriptions::{
 pub use self::tenants::{MAX_COUNT, Tenant};
 pub use self::tool_sets::{NewToolSet, StoredToolSet};
 pub use self::triggers::{
-    EventDelivery, EventWebhooks, IntegrationChange, KeptEvents, NewEvent, NewTrigger, Removed, StoredEvent, Trigger,
-    TriggerChange, TriggerFilter, TriggerState, event_id, new_trigger_id,
+    EVENTS_BYTES, EventDelivery, EventWebhooks, IntegrationChange, KeptEvents, NewEvent, NewTrigger, Removed,
+    StoredEvent, Trigger, TriggerChange, TriggerFilter, TriggerState, event_id, new_trigger_id,
 };
 pub use self::usage::{
     NewUsageBatch, UsageBy, UsageCounts, UsageFilter, UsageKey, UsagePlace, UsageRow, new_usage_batch_id,
@@ -244,5 +244,14 @@ impl Store {
         write: impl FnOnce(&mut dyn Connection) -> Stored<T> + Send + 'static,
     ) -> Stored<T> {
         self.database.write(durability, write).await
+    }
+
+    /// As [`Database::write_together`].
+    pub(crate) async fn write_together<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        write: impl FnOnce(&mut dyn Connection) -> Stored<T> + Send + 'static,
+    ) -> Stored<T> {
+        self.database.write_together(durability, write).await
     }
 }

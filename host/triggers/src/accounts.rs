@@ -1,17 +1,18 @@
 //! Events of the gateway itself: changes of accounts.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::deliver::{Occurrence, Origin};
 
 use super::{GATEWAY, TriggerError, Triggers};
-use store::{Holder, IntegrationChange, TriggerFilter};
+use integrations::IntegrationRecord;
+use store::{Holder, Integration, IntegrationChange, NewEvent, Trigger, TriggerFilter};
 
 /// Changes of one turn.
 const CHANGES: u32 = 100;
 
-/// The most triggers of a tenant that get one change.
-const MAX_TOLD: u32 = 1_000;
+/// Triggers that are read together, of all those of a tenant that get one change.
+const TRIGGERS: u32 = 500;
 
 impl Triggers {
     /// Makes events of the changes of accounts.
@@ -27,39 +28,31 @@ impl Triggers {
 
     async fn tell_change(&self, change: &IntegrationChange) -> Result<(), TriggerError> {
         let IntegrationChange { number, tenant, subject, connector, user_identifier, kind } = change;
-        let filter = TriggerFilter {
-            tenant: Some(tenant.clone()),
-            connector: Some(GATEWAY.to_owned()),
-            kind: Some(kind.clone()),
-            limit: MAX_TOLD,
-            ..TriggerFilter::default()
-        };
         let holder = Holder { tenant: tenant.clone(), subject: subject.clone(), connector: connector.clone() };
         let found = self.parts.store.integrations().get(&holder, user_identifier).await?;
-        let status = match (&found, kind.as_str()) {
-            (_, "integration_deleted") | (None, _) => "deleted",
-            (Some(found), _) => found.details.status.name(),
-        };
-        let data = json!({
-            "connector": connector,
-            "tenant": tenant,
-            "subject": Some(subject).filter(|subject| !subject.is_empty()),
-            "user_identifier": user_identifier,
-            "status": status,
-            "reason": found.as_ref().and_then(|found| found.details.reason.clone()),
-            "labels": found.as_ref().map(|found| found.labels.clone()).unwrap_or_default(),
-        })
-        .to_string();
-        let mut events = Vec::new();
-        for trigger in self.parts.store.triggers().list(filter).await? {
+        let data = data_of(change, found.as_ref())?.to_string();
+        let (mut events, mut before) = (Vec::new(), None);
+        loop {
+            let filter = TriggerFilter {
+                tenant: Some(tenant.clone()),
+                connector: Some(GATEWAY.to_owned()),
+                kind: Some(kind.clone()),
+                before: before.take(),
+                limit: TRIGGERS,
+                ..TriggerFilter::default()
+            };
+            let page = self.parts.store.triggers().list(filter).await?;
             // A user of the tenant learns of no other accounts.
-            if !trigger.subject.is_empty() && trigger.subject != *subject {
-                continue;
+            for trigger in page.iter().filter(|trigger| trigger.subject.is_empty() || trigger.subject == *subject) {
+                match self.event_of_change(trigger, *number, &data).await {
+                    Ok(event) => events.extend(event),
+                    Err(error) => self.leave_out(&trigger.id, error)?,
+                }
             }
-            let definition = self.definition(&trigger).await?;
-            let id = number.to_string();
-            let occurrence = Occurrence { source: GATEWAY, id: &id, time: None, data: &data, origin: Origin::Push };
-            events.extend(self.event_of(&trigger, &definition, &occurrence).await?);
+            match page.last() {
+                Some(last) if page.len() >= TRIGGERS as usize => before = Some((last.created_at, last.id.clone())),
+                _ => break,
+            }
         }
         let stored = self.parts.store.events().end_integration_change(self.vault().await?, *number, events).await?;
         if stored > 0 {
@@ -69,4 +62,35 @@ impl Triggers {
         }
         Ok(())
     }
+
+    async fn event_of_change(
+        &self,
+        trigger: &Trigger,
+        number: i64,
+        data: &str,
+    ) -> Result<Option<NewEvent>, TriggerError> {
+        let definition = self.definition(trigger).await?;
+        let id = number.to_string();
+        let occurrence = Occurrence { source: GATEWAY, id: &id, time: None, data, origin: Origin::Push };
+        self.event_of(trigger, &definition, &occurrence).await
+    }
+}
+
+/// The data of an event: the record of the account as it is now. An account that was deleted has no
+/// record any more, and one that was connected since under its name is another one.
+fn data_of(change: &IntegrationChange, found: Option<&Integration>) -> Result<Value, TriggerError> {
+    let IntegrationChange { tenant, subject, connector, user_identifier, kind, .. } = change;
+    let mut data = match found.filter(|_| kind != "integration_deleted") {
+        Some(found) => serde_json::to_value(IntegrationRecord::at(found, clock::now()))?,
+        None => json!({
+            "connector": connector,
+            "user_identifier": user_identifier,
+            "status": "deleted",
+            "reason": null,
+            "labels": {},
+        }),
+    };
+    data["tenant"] = json!(tenant);
+    data["subject"] = json!(Some(subject).filter(|subject| !subject.is_empty()));
+    Ok(data)
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{TriggerError, Triggers};
 use clock::timestamp::Timestamp;
+use store::Trigger;
 
 /// Triggers of a tenant whose events one turn sends.
 const TRIGGERS: u32 = 16;
@@ -29,15 +30,22 @@ impl Triggers {
         let max_pending = self.parts.config.triggers.max_pending_per_tenant;
         let limit = EVENTS.min(u32::try_from(max_pending).unwrap_or(EVENTS));
         for trigger in store.events().triggers_with_backlog(max_pending, TRIGGERS).await? {
-            let definition = self.definition(&trigger).await?;
-            let waiting = self.waiting(&trigger, &definition, limit).await?;
-            if waiting.len() >= limit as usize {
-                // There may be more, as after a long pause.
-                self.wake();
+            if let Err(error) = self.queue_backlog_of(&trigger, limit).await {
+                self.leave_out(&trigger.id, error)?;
             }
-            store.events().queue_backlog(self.vault().await?, &trigger, waiting).await?;
-            self.parts.webhooks.wake();
         }
+        Ok(())
+    }
+
+    async fn queue_backlog_of(&self, trigger: &Trigger, limit: u32) -> Result<(), TriggerError> {
+        let definition = self.definition(trigger).await?;
+        let waiting = self.waiting(trigger, &definition, limit).await?;
+        if waiting.len() >= limit as usize {
+            // There may be more, as after a long pause.
+            self.wake();
+        }
+        self.parts.store.events().queue_backlog(self.vault().await?, trigger, waiting).await?;
+        self.parts.webhooks.wake();
         Ok(())
     }
 
@@ -55,7 +63,7 @@ impl Triggers {
         let mut events = Vec::with_capacity(counts.len());
         for (id, number) in counts {
             let Some(trigger) = self.parts.store.triggers().get(id).await? else { continue };
-            let definition = self.definition(&trigger).await?;
+            let Some(definition) = self.readable(&trigger).await? else { continue };
             events.push(self.control_event(&trigger, &definition, "trigger.gap", &gap, &data).await?);
             self.count_events(&trigger.connector, "dropped", number);
         }
@@ -68,8 +76,13 @@ impl Triggers {
 
 /// The gap that stands for all events that are lost in the hour of a time: its id and its data.
 pub(super) fn gap_at(time: SystemTime) -> (String, Value) {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let hour = u32::try_from(since.as_secs() / GAP.as_secs()).unwrap_or(u32::MAX);
+    let hour = hour_of(time);
     let from = SystemTime::UNIX_EPOCH + GAP * hour;
     (format!("full {hour}"), json!({ "from": Timestamp::from(from), "to": Timestamp::from(from + GAP) }))
+}
+
+/// The number of the hour of a time.
+pub(super) fn hour_of(time: SystemTime) -> u32 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u32::try_from(since.as_secs() / GAP.as_secs()).unwrap_or(u32::MAX)
 }

@@ -67,6 +67,29 @@ pub(super) struct AboutRead<'a> {
     pub(super) limit: u32,
 }
 
+/// An answer of an operation.
+pub(super) trait Answer: DeserializeOwned {
+    /// The values of the connector that the gateway keeps, with the names of their members.
+    fn kept(&self) -> Vec<(&'static str, &Value)> {
+        Vec::new()
+    }
+}
+
+impl Answer for Value {}
+
+impl Answer for Standing {
+    fn kept(&self) -> Vec<(&'static str, &Value)> {
+        let cursor = self.cursor.iter().map(|cursor| ("cursor", cursor));
+        std::iter::once(("state", &self.state)).chain(cursor).collect()
+    }
+}
+
+impl Answer for Read {
+    fn kept(&self) -> Vec<(&'static str, &Value)> {
+        vec![("cursor", &self.cursor)]
+    }
+}
+
 /// The answer of `read`.
 #[derive(Deserialize)]
 pub(super) struct Read {
@@ -133,6 +156,10 @@ impl Class {
     }
 }
 
+/// The most bytes of a `state` and of a `cursor`, as JSON text. `wit/connector.wit` has the number.
+/// The gateway writes them after each read.
+const MAX_KEPT: usize = 8 << 10;
+
 /// Time after which calls are tried again if the service names none.
 const LIMITED: Duration = Duration::from_secs(60);
 
@@ -141,7 +168,7 @@ impl Triggers {
     ///
     /// # Errors
     /// See [`Failed`]. An answer that does not have the form that the contract says is a failure too.
-    pub(super) async fn call<T: DeserializeOwned>(
+    pub(super) async fn call<T: Answer>(
         &self,
         run: &RunOf<'_>,
         operation: &str,
@@ -156,7 +183,7 @@ impl Triggers {
     ///
     /// # Errors
     /// See [`Triggers::call`].
-    pub(super) async fn call_to_read<T: DeserializeOwned>(
+    pub(super) async fn call_to_read<T: Answer>(
         &self,
         run: &RunOf<'_>,
         operation: &str,
@@ -165,7 +192,7 @@ impl Triggers {
         self.run(run, operation, input, None, true).await
     }
 
-    async fn run<T: DeserializeOwned>(
+    async fn run<T: Answer>(
         &self,
         run: &RunOf<'_>,
         operation: &str,
@@ -177,9 +204,13 @@ impl Triggers {
         let body = serde_json::to_vec(input).map_err(|error| failed(error.to_string()))?;
         let answer = self.answer(run, operation, &body, hook, gives_way).await?;
         // A text that is cut in the middle of a character must not keep all events from being read.
-        serde_json::from_str(answer.get())
+        let answer: T = serde_json::from_str(answer.get())
             .or_else(|_| serde_json::from_str(&json_text::repaired(answer.get())))
-            .map_err(|error| failed(format!("`{operation}` did not answer as the contract says: {error}.")))
+            .map_err(|error| failed(format!("`{operation}` did not answer as the contract says: {error}.")))?;
+        match too_large(operation, &answer) {
+            Some(detail) => Err(failed(detail)),
+            None => Ok(answer),
+        }
     }
 
     async fn answer(
@@ -251,5 +282,43 @@ impl Triggers {
             },
         );
         failed.map_err(|(class, problem)| Failed { class, detail: problem.detail().to_owned() })
+    }
+}
+
+/// A sentence for the author of a connector whose answer has more than the gateway keeps.
+fn too_large(operation: &str, answer: &impl Answer) -> Option<String> {
+    answer.kept().into_iter().find_map(|(name, value)| {
+        let bytes = value.to_string().len();
+        (bytes > MAX_KEPT).then(|| {
+            format!(
+                "`{operation}` answered a `{name}` of {bytes} bytes; {MAX_KEPT} is the limit. The connector must keep less in it."
+            )
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_author_of_a_connector_learns_which_value_is_too_large_to_keep() {
+        let read =
+            |bytes: usize| Read { events: Vec::new(), cursor: json!("x".repeat(bytes)), more: false, gap: false };
+        assert_eq!(too_large("read", &read(MAX_KEPT - 2)), None, "with its quotes, it is just small enough");
+        let sentence = too_large("read", &read(MAX_KEPT - 1)).unwrap();
+        assert!(sentence.starts_with("`read` answered a `cursor` of 8193 bytes; 8192 is the limit."), "{sentence}");
+        let standing = |state: Value, cursor: Option<Value>| Standing {
+            upstream_id: "1".to_owned(),
+            state,
+            expires_at: None,
+            cursor,
+        };
+        let large = json!("x".repeat(MAX_KEPT));
+        assert_eq!(too_large("subscribe", &standing(Value::Null, None)), None);
+        assert!(too_large("subscribe", &standing(large.clone(), None)).unwrap().contains("`state`"));
+        assert!(too_large("subscribe", &standing(Value::Null, Some(large))).unwrap().contains("`cursor`"));
     }
 }

@@ -57,11 +57,13 @@ impl Triggers {
         let response_fields = violations.read_response_fields(&new.response_fields.unwrap_or_default());
         violations.check_labels(&new.labels);
         violations.check_poll_s(new.poll_s);
+        let definition = Definition { parameters, urls: new.urls, filters, response_fields };
+        violations.check_size(&definition)?;
         violations.finish()?;
         // The URLs are a part of the body; the secret is looked at when everything else is good.
         let urls = match &agent {
-            Some(_) => Some(new.urls),
-            None => match self.parts.webhooks.accept_urls(tenant, &new.urls).await {
+            Some(_) => Some(definition.urls.clone()),
+            None => match self.parts.webhooks.accept_urls(tenant, &definition.urls).await {
                 Err(CallbackError::SecretRequired) => None,
                 other => Some(other?),
             },
@@ -78,7 +80,7 @@ impl Triggers {
             Some(agent) => Some(self.part_of_agent(&id, agent).await?),
             None => None,
         };
-        let definition = Definition { parameters, urls, filters, response_fields };
+        let definition = Definition { urls, ..definition };
         let stored = store::NewTrigger {
             definition: self.seal(&Trigger::context(&id), &definition).await?,
             id: id.clone(),

@@ -23,6 +23,9 @@ const MAX_LABEL_VALUE: usize = 256;
 /// The intervals of reads that a caller may ask for, in seconds.
 const POLL_S: std::ops::RangeInclusive<u32> = 60..=86_400;
 
+/// The most bytes of a definition, as JSON text. It is read for each event.
+const MAX_DEFINITION: usize = 64 << 10;
+
 /// The part of a trigger that the gateway keeps sealed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Definition {
@@ -135,6 +138,30 @@ impl Violations {
         }
     }
 
+    /// Checks the size of what the caller has given. The pointer is the largest part, as that is
+    /// the one to make smaller.
+    pub(super) fn check_size(&mut self, definition: &Definition) -> Result<(), TriggerError> {
+        let Definition { parameters, urls, filters, response_fields } = definition;
+        let parts = [
+            ("/parameters", serde_json::to_vec(parameters)?.len()),
+            ("/urls", serde_json::to_vec(urls)?.len()),
+            ("/filters", serde_json::to_vec(filters)?.len()),
+            ("/response_fields", serde_json::to_vec(response_fields)?.len()),
+        ];
+        let bytes: usize = parts.iter().map(|(_, bytes)| bytes).sum();
+        if bytes > MAX_DEFINITION
+            && let Some((pointer, _)) = parts.into_iter().max_by_key(|(_, bytes)| *bytes)
+        {
+            self.add(
+                pointer,
+                format!(
+                    "`parameters`, `urls`, `filters` and `response_fields` have {bytes} bytes; {MAX_DEFINITION} is the limit."
+                ),
+            );
+        }
+        Ok(())
+    }
+
     /// Checks the interval of reads.
     pub(super) fn check_poll_s(&mut self, poll_s: Option<u32>) {
         if poll_s.is_some_and(|seconds| !POLL_S.contains(&seconds)) {
@@ -217,6 +244,17 @@ mod tests {
         let found = violations(|found| found.check_parameters(schema, &json!({"owner": 1, "other": 2})).unwrap());
         assert_eq!(found, ["/parameters/owner", "/parameters/other"]);
         assert!(violations(|found| found.check_parameters(schema, &json!({"owner": "a"})).unwrap()).is_empty());
+    }
+
+    #[test]
+    fn a_definition_has_a_limit_and_the_largest_part_is_named() {
+        let of = |bytes: usize| Definition {
+            parameters: json!({ "query": "x".repeat(bytes) }),
+            urls: vec!["https://app.example/".to_owned()],
+            ..Definition::default()
+        };
+        assert!(violations(|found| found.check_size(&of(MAX_DEFINITION - 100)).unwrap()).is_empty());
+        assert_eq!(violations(|found| found.check_size(&of(MAX_DEFINITION)).unwrap()), ["/parameters"]);
     }
 
     #[test]

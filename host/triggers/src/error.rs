@@ -70,6 +70,21 @@ impl TriggerError {
     pub(super) fn after_change(self) -> Self {
         Self::AfterChange(Box::new(self))
     }
+
+    /// Returns `true` if a stored value cannot be read, now or later, although the store and the
+    /// vault work.
+    pub(super) fn is_damage(&self) -> bool {
+        use VaultError::{Altered, DamagedKey, UnknownKey};
+        matches!(self, Self::Damaged(_) | Self::Vault(Altered | DamagedKey { .. } | UnknownKey { .. }))
+    }
+
+    /// Returns `true` if the database cannot be reached.
+    pub(super) fn is_unreachable(&self) -> bool {
+        match self {
+            Self::Store(error) | Self::Vault(VaultError::Store(error)) => error.is_unreachable(),
+            _ => false,
+        }
+    }
 }
 
 impl From<serde_json::Error> for TriggerError {

@@ -13,9 +13,10 @@ use super::deliver::{Occurrence, Origin, is_told};
 use super::record::{EventRecord, EventsRecord};
 use super::types::{INTEGRATION_EXAMPLE, TypeOf};
 use super::{EventsQuery, GATEWAY, Of, Replay, TriggerError, Triggers};
-use store::{EventWebhooks, KeptEvents, StoredEvent, Trigger};
+use store::{EVENTS_BYTES, EventWebhooks, KeptEvents, StoredEvent, Trigger};
 
-/// Events that one request sends once more.
+/// Events that one request sends once more, the oldest first. /openapi.json and the page about
+/// events name the number.
 const MAX_REPLAYED: u32 = 1_000;
 
 /// Time between two looks for events that another gateway has stored.
@@ -59,11 +60,32 @@ impl Triggers {
             None if truncated => last.max(after),
             None => after,
         };
-        let mut events = Vec::with_capacity(stored.len());
-        for event in &stored {
-            events.push(serde_json::from_str::<Box<RawValue>>(&self.body(event).await?)?);
+        Ok(Some(EventsRecord { events: self.bodies(&stored).await?, next_cursor: write_cursor(last), truncated }))
+    }
+
+    /// The last events, the newest first. Events that are stored later follow the cursor.
+    ///
+    /// # Errors
+    /// If the store or the vault fails.
+    pub async fn last_events(&self, of: Of<'_>, id: &str, limit: u32) -> Result<Option<EventsRecord>, TriggerError> {
+        if self.find(of, id).await?.is_none() {
+            return Ok(None);
         }
-        Ok(Some(EventsRecord { events, next_cursor: write_cursor(last), truncated }))
+        // An event that is stored after this is among the events, or follows this number.
+        let last = self.parts.store.events().last_sequence(id).await?;
+        let stored = self.parts.store.events().last(id, limit).await?;
+        let last = stored.first().map_or(last, |event| event.sequence);
+        let events = self.bodies(&stored).await?;
+        Ok(Some(EventsRecord { events, next_cursor: write_cursor(last), truncated: false }))
+    }
+
+    /// The bodies of events, as webhooks have them.
+    async fn bodies(&self, events: &[StoredEvent]) -> Result<Vec<Box<RawValue>>, TriggerError> {
+        let mut bodies = Vec::with_capacity(events.len());
+        for event in events {
+            bodies.push(serde_json::from_str(&self.body(event).await?)?);
+        }
+        Ok(bodies)
     }
 
     /// An event in full. `None` if the caller has no such trigger, or if the event is not kept.
@@ -107,40 +129,50 @@ impl Triggers {
         Ok(Some(id))
     }
 
-    /// Sends events once more, with their ids. Returns their number.
+    /// Sends events once more, with their ids. Those of a trigger that is paused or has failed
+    /// wait. Returns the number of events that have a URL to go to.
     ///
     /// # Errors
     /// `NotKept`, or if the store or the vault fails.
     pub async fn replay(&self, of: Of<'_>, id: &str, replay: Replay) -> Result<Option<u64>, TriggerError> {
         let Some(trigger) = self.find(of, id).await? else { return Ok(None) };
         let definition = self.definition(&trigger).await?;
-        let events = match replay {
+        let ids = match replay {
             Replay::Events(ids) => {
-                let mut events = Vec::with_capacity(ids.len());
                 for event in &ids {
-                    events.push(self.parts.store.events().get(id, event).await?.ok_or(TriggerError::NotKept)?);
+                    self.parts.store.events().get(id, event).await?.ok_or(TriggerError::NotKept)?;
                 }
-                events
+                ids
             }
             Replay::Since(since) => {
                 let now: SystemTime = self.parts.store.database().now().await?.into();
                 if now.duration_since(since).unwrap_or_default() > self.parts.config.triggers.keep {
                     return Err(TriggerError::NotKept);
                 }
-                self.parts.store.events().since(id, since, MAX_REPLAYED).await?
+                self.parts.store.events().ids_since(id, since, MAX_REPLAYED).await?
             }
         };
-        let mut webhooks = Vec::with_capacity(events.len());
-        for event in &events {
-            let body = self.body(event).await?;
+        let (mut queued, mut bytes, mut webhooks) = (0, 0, Vec::new());
+        for event in &ids {
+            // It may have been deleted since.
+            let Some(event) = self.parts.store.events().get(id, event).await? else { continue };
+            let body = self.body(&event).await?;
             let Kind { kind } = serde_json::from_str(&body)?;
             let deliveries = match is_told(&trigger, &kind) {
                 true => self.deliveries(&trigger, &definition, &event.id).await?,
                 false => Vec::new(),
             };
-            webhooks.push((event.id.clone(), deliveries, replayed(body).into_bytes()));
+            bytes += body.len();
+            webhooks.push((event.id, deliveries, replayed(body).into_bytes()));
+            if bytes >= EVENTS_BYTES {
+                let part = std::mem::take(&mut webhooks);
+                queued += self.parts.store.events().replay(self.vault().await?, &trigger, part).await?;
+                bytes = 0;
+            }
         }
-        let queued = self.parts.store.events().replay(self.vault().await?, &trigger, webhooks).await?;
+        if !webhooks.is_empty() || queued == 0 {
+            queued += self.parts.store.events().replay(self.vault().await?, &trigger, webhooks).await?;
+        }
         self.parts.webhooks.wake();
         Ok(Some(queued))
     }

@@ -24,7 +24,7 @@
 //! - `backlog`: events for which a tenant has no room
 //! - `deliver`: from an occurrence to an event of each trigger, with its webhooks
 //! - `record`: the public forms; `state`: the state of a trigger, from evidence
-//! - `error`: what can fail
+//! - `damage`: triggers that cannot be read; `error`: what can fail
 //!
 //! # The life of an event
 //! 1. **The wish.** `create` checks the body of POST /triggers, chooses the account, and stores the
@@ -49,7 +49,8 @@
 //! - Events, what keeps them from being stored twice, and their webhooks are one transaction. So
 //!   are the events of a read and its cursor.
 //! - One gateway at a time works on a subscription, with a fence.
-//! - No cursor is a time.
+//! - No cursor of a connector of the product is a time alone. Where a service lists by time, the
+//!   cursor has the ids of the last minutes too.
 //! - What a step has found for an account is not stored once another account has its name. No
 //!   notification for the one reaches the other.
 //! - A connector sees neither secret nor address of an inbox.
@@ -59,6 +60,7 @@ mod agents;
 mod backlog;
 mod call;
 mod create;
+mod damage;
 mod definition;
 mod deliver;
 mod error;
@@ -94,6 +96,7 @@ use tokio_util::task::TaskTracker;
 use url::Url;
 
 pub use self::agents::{AgentDelivery, AgentError, AgentPoll, AgentWish, Polled, Subscribed};
+use self::damage::LeftOut;
 pub use self::error::TriggerError;
 pub use self::push::{Accepted, InboxAt, Outcome};
 pub use self::record::{
@@ -101,7 +104,7 @@ pub use self::record::{
     OUTCOMES, RejectionRecord, STATUSES, SubscriptionRecord, TriggerRecord, TypeRecord,
 };
 use self::requests::Noted;
-use self::shared::Asking;
+use self::shared::{Asking, Refused};
 pub use self::types::gateway_types;
 use auth::Limits;
 use calls::CallLog;
@@ -238,6 +241,10 @@ pub struct Triggers {
     requests: Mutex<Noted>,
     /// The inboxes whose services are asked who else sees a notification.
     asking: Asking,
+    /// Triggers that cannot be read.
+    left_out: LeftOut,
+    /// The addresses at which requests were refused.
+    refused: Mutex<Refused>,
     stopping: CancellationToken,
     tasks: TaskTracker,
 }
@@ -252,6 +259,8 @@ impl Triggers {
             stored: Notify::new(),
             requests: Mutex::default(),
             asking: Asking::default(),
+            left_out: LeftOut::default(),
+            refused: Mutex::default(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }

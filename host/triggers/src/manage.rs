@@ -254,6 +254,13 @@ impl Triggers {
                 "An agent has made this trigger, with the URL that it subscribed for. Leave the member out.",
             );
         }
+        if let Some(urls) = &urls {
+            definition.urls.clone_from(urls);
+        }
+        // A trigger of an earlier version may be larger, and its labels can still change.
+        if definition != before {
+            violations.check_size(&definition)?;
+        }
         violations.finish()?;
         if let Some(urls) = &urls {
             definition.urls = self.parts.webhooks.accept_urls(&trigger.tenant, urls).await?;

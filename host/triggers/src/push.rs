@@ -1,10 +1,13 @@
 //! Notifications of services, from an address to what they change in the store.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use secrecy::SecretString;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::definition::Definition;
 use super::deliver::{Occurrence, Origin};
@@ -16,6 +19,10 @@ use contract::trigger_types::{Inbox, Lifecycle, TriggerSource};
 use hooks::{Item, Items, Meaning, Subject, conditions_hold, kind_is};
 use registry::Connector;
 use store::{Blocked, InboxSecret, NewEvent, NewShared, PushedEvents, Route, StoredPush, Subscription, Trigger};
+
+/// Time in which the triggers that were found with an address are the present ones. A body may come
+/// seconds later.
+const FRESH: Duration = Duration::from_secs(1);
 
 /// The inbox at an address, with everything that its checks need.
 pub struct InboxAt {
@@ -32,6 +39,10 @@ pub struct InboxAt {
     pub settings: BTreeMap<String, String>,
     /// `true` while the service may prove that the address is the gateway's.
     pub is_waiting: bool,
+    /// The account of the subscription, as the service names it. Null at an inbox of an application.
+    account: Value,
+    /// Time at which it was read.
+    read_at: Instant,
 }
 
 enum Owner {
@@ -108,16 +119,18 @@ impl Triggers {
         let store = &self.parts.store;
         if let Some(subscription) = store.subscriptions().at(address).await? {
             let sealed: Sealed = self.unseal(&Subscription::context(&subscription.id), &subscription.secret).await?;
+            let Sealed { secret, account, .. } = sealed;
             let name = subscription.inbox.clone().unwrap_or_default();
             let is_former = subscription.address.as_deref() != Some(address);
             let is_waiting = subscription.shakes_hands && !is_former;
-            let secrets = vec![SecretString::from(sealed.secret)];
+            let secrets = vec![SecretString::from(secret)];
             let connector = subscription.connector.clone();
             let owner = match is_former {
                 true => Owner::Former(Box::new(subscription)),
                 false => Owner::Subscription(Box::new(subscription)),
             };
-            return self.at(owner, &connector, &name, secrets, address, is_waiting);
+            let found = self.at(owner, &connector, &name, secrets, address, is_waiting)?;
+            return Ok(found.map(|found| InboxAt { account, ..found }));
         }
         let Some(found) = store.inboxes().at(address).await? else { return Ok(None) };
         let mut secrets = Vec::with_capacity(found.secrets.len());
@@ -150,7 +163,8 @@ impl Triggers {
         let settings =
             connector.settings().iter().map(|(name, json)| (name.clone(), hooks::setting_text(json))).collect();
         let url = self.hook_url(address).unwrap_or_default();
-        Ok(Some(InboxAt { owner, connector, inbox, secrets, url, settings, is_waiting }))
+        let (account, read_at) = (Value::Null, Instant::now());
+        Ok(Some(InboxAt { owner, connector, inbox, secrets, url, settings, is_waiting, account, read_at }))
     }
 
     /// Stores what verified notifications change: events with what keeps them from being stored
@@ -177,8 +191,12 @@ impl Triggers {
         };
         for item in &items.items {
             let kind = Some(item.kind.as_str()).filter(|kind| !kind.is_empty());
+            let mut is_shared = false;
             if item.meaning == Meaning::Event {
-                pushed.shared.extend(self.shared(at, item).await?);
+                let shared = self.shared(at, item).await?;
+                // It is kept, and perhaps another account gets its event.
+                is_shared = shared.is_some();
+                pushed.shared.extend(shared);
             } else if let Some(lost) = self.lost(at, item).await? {
                 pushed.shared.push(lost);
                 add("stored", None, kind);
@@ -186,7 +204,7 @@ impl Triggers {
             }
             let subscriptions = self.subscriptions_of(at, item).await?;
             if subscriptions.is_empty() {
-                add("unattributed", None, kind);
+                add(if is_shared { "stored" } else { "unattributed" }, None, kind);
                 continue;
             }
             let mut found = Found::default();
@@ -197,7 +215,7 @@ impl Triggers {
             match item.meaning {
                 Meaning::Ignored => add("ignored", Some("no-event"), kind),
                 Meaning::Lifecycle(_) => add("stored", None, kind),
-                Meaning::Event if is_event => add("stored", None, kind),
+                Meaning::Event if is_event || is_shared => add("stored", None, kind),
                 Meaning::Event => add("ignored", Some("no-trigger"), kind),
             }
             for (id, is_read) in found.about {
@@ -238,8 +256,12 @@ impl Triggers {
         Ok(Accepted { outcomes })
     }
 
-    /// The subscriptions that a notification is for.
-    async fn subscriptions_of(&self, at: &InboxAt, item: &Item) -> Result<Vec<Subscription>, TriggerError> {
+    /// The subscriptions that a notification is for, with their triggers.
+    async fn subscriptions_of<'a>(
+        &self,
+        at: &'a InboxAt,
+        item: &Item,
+    ) -> Result<Vec<Cow<'a, Subscription>>, TriggerError> {
         match &at.owner {
             // An account whose access has ended gets nothing. What it misses is told once it is
             // back.
@@ -248,15 +270,13 @@ impl Triggers {
             {
                 Ok(Vec::new())
             }
-            Owner::Subscription(subscription) | Owner::Former(subscription) => {
-                Ok(vec![Subscription::clone(subscription)])
-            }
+            Owner::Subscription(subscription) | Owner::Former(subscription) => Ok(vec![Cow::Borrowed(&**subscription)]),
             Owner::Application(inbox) => {
                 let Some(values) = &item.accounts else { return Ok(Vec::new()) };
                 let route = Route::of(values);
                 let found =
-                    self.parts.store.subscriptions().on_route(at.connector(), &inbox.inbox, &inbox.tenant, &route);
-                Ok(found.await?)
+                    self.parts.store.subscriptions().told_on_route(at.connector(), &inbox.inbox, &inbox.tenant, &route);
+                Ok(found.await?.into_iter().map(Cow::Owned).collect())
             }
         }
     }
@@ -287,7 +307,7 @@ impl Triggers {
             Meaning::Event => {}
         }
         if !members.contains_key(id) {
-            members.insert(id.clone(), self.members_of(subscription).await?);
+            members.insert(id.clone(), self.members_of(at, subscription).await?);
         }
         let Some(members) = members.get(id) else { return Ok(()) };
         let mut reads = false;
@@ -319,16 +339,26 @@ impl Triggers {
     }
 
     /// The triggers of a subscription, and its account.
-    async fn members_of(&self, subscription: &Subscription) -> Result<Members, TriggerError> {
+    async fn members_of(&self, at: &InboxAt, subscription: &Subscription) -> Result<Members, TriggerError> {
         let id = &subscription.id;
-        let sealed: Sealed = self.unseal(&Subscription::context(id), &subscription.secret).await?;
-        let mut triggers = Vec::new();
-        for trigger in self.parts.store.triggers().of(id).await? {
+        let (account, is_fresh) = match &at.owner {
+            Owner::Application(_) => {
+                let sealed: Sealed = self.unseal(&Subscription::context(id), &subscription.secret).await?;
+                (sealed.account, true)
+            }
+            Owner::Subscription(_) | Owner::Former(_) => (at.account.clone(), at.read_at.elapsed() < FRESH),
+        };
+        let found = match is_fresh {
+            true => subscription.triggers.clone(),
+            false => self.parts.store.triggers().of(id).await?,
+        };
+        let mut triggers = Vec::with_capacity(found.len());
+        for trigger in found {
             let Some(kind) = TypeOf::find(&self.parts.registry, &trigger.connector, &trigger.kind) else { continue };
-            let definition = self.definition(&trigger).await?;
+            let Some(definition) = self.readable(&trigger).await? else { continue };
             triggers.push(Member { trigger, definition, kind });
         }
-        Ok(Members { account: sealed.account, triggers })
+        Ok(Members { account, triggers })
     }
 
     /// The notification as it is kept, if the service must be asked who else sees it.

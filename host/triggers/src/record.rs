@@ -114,7 +114,7 @@ pub struct SubscriptionRecord {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "TriggerEvents")]
 pub struct EventsRecord {
-    /// The oldest first.
+    /// The oldest first, or the newest first if that was asked for.
     #[schemars(with = "Vec<EventMessage>")]
     pub events: Vec<Box<RawValue>>,
     /// The cursor of the next call. Never null.

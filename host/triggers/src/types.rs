@@ -20,7 +20,8 @@ pub(super) static GATEWAY_TYPES: [GatewayType; 4] = [
     GatewayType {
         name: "integration_connected",
         title: "Account connected",
-        description: "A user has connected an account, or connected it again.",
+        description: "A user has connected an account that was not there. If an expired one is connected again, \
+                      it is restored; if an active one is, there is no event.",
     },
     GatewayType { name: "integration_deleted", title: "Account deleted", description: "An account was deleted." },
     GatewayType {
@@ -43,12 +44,12 @@ pub fn gateway_types() -> impl Iterator<Item = &'static str> {
 /// Parameters of a type that has none.
 const NO_PARAMETERS: &str = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
 
-/// The data of events of the gateway: the record of an integration.
-const INTEGRATION: &str = r#"{"type":"object","properties":{"connector":{"type":"string"},"user_identifier":{"type":"string"},"tenant":{"type":"string"}}}"#;
+/// The data of events of the gateway: the record of an integration, as callers get it, with its
+/// tenant and its subject. An account that was deleted has only the members that are required.
+const INTEGRATION: &str = r#"{"type":"object","properties":{"connector":{"type":"string"},"user_identifier":{"type":"string"},"tenant":{"type":"string"},"subject":{"type":["string","null"]},"status":{"type":"string"},"reason":{"type":["object","null"]},"labels":{"type":"object"},"auth_type":{"type":"string"},"selected":{"type":"boolean"},"account":{"type":"object","properties":{"id":{"type":["string","null"]},"email":{"type":["string","null"]},"name":{"type":["string","null"]}}},"scopes":{"type":"array","items":{"type":"string"}}},"required":["connector","user_identifier","tenant","subject","status","reason","labels"]}"#;
 
 /// An example of it, which tests of triggers deliver.
-pub(super) const INTEGRATION_EXAMPLE: &str =
-    r#"{"connector":"calendar","user_identifier":"ann@example.com","tenant":"default"}"#;
+pub(super) const INTEGRATION_EXAMPLE: &str = r#"{"connector":"calendar","user_identifier":"ann@example.com","tenant":"default","subject":null,"status":"active","reason":null,"labels":{},"auth_type":"oauth2","selected":true,"account":{"id":"1","email":"ann@example.com","name":"Ann"},"scopes":["calendar.read"]}"#;
 
 /// A type that a connector declares.
 pub(super) struct TypeOf {

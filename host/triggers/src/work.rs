@@ -31,6 +31,9 @@ const SWEEP: Duration = Duration::from_secs(60);
 /// Time for which the requests of services are kept.
 const KEEP_REQUESTS: Duration = Duration::from_secs(7 * 24 * 3600);
 
+/// The most requests of services that are kept. A service may send hundreds in a second.
+const MAX_REQUESTS: u32 = 1_000_000;
+
 impl Triggers {
     /// Works on subscriptions that are due, until [`Triggers::stop`].
     pub async fn work(self: Arc<Self>) {
@@ -62,7 +65,7 @@ impl Triggers {
                 Ok(()) => is_failing = false,
                 Err(error) if !is_failing => {
                     is_failing = true;
-                    tracing::error!(%error, "services are not asked for events, because the store fails");
+                    tracing::error!(%error, "a part of the work on triggers fails, and is tried again");
                 }
                 Err(_) => {}
             }
@@ -89,13 +92,17 @@ impl Triggers {
         }
     }
 
-    /// Everything that is due now.
+    /// Everything that is due now. A part that fails, as at a damaged row, does not keep the next
+    /// ones from their work.
     async fn turn(self: &Arc<Self>, readers: &Arc<Semaphore>) -> Result<(), TriggerError> {
-        self.end_expired().await?;
-        self.take_due(readers).await?;
-        self.tell_changes().await?;
-        self.tell_others().await?;
-        self.queue_backlog().await
+        let mut failed = None;
+        keep(&mut failed, self.end_expired().await)?;
+        keep(&mut failed, self.take_due(readers).await)?;
+        keep(&mut failed, self.tell_changes().await)?;
+        keep(&mut failed, self.tell_refused().await)?;
+        keep(&mut failed, self.tell_others().await)?;
+        keep(&mut failed, self.queue_backlog().await)?;
+        failed.map_or(Ok(()), Err)
     }
 
     /// Starts a step of each subscription that is due, as many as there is room for.
@@ -165,9 +172,11 @@ impl Triggers {
     async fn sweep(&self) {
         let store = &self.parts.store;
         let inboxes = store.inboxes();
-        for swept in
-            [store.events().sweep().await, inboxes.sweep_requests(KEEP_REQUESTS).await, inboxes.sweep_asked().await]
-        {
+        for swept in [
+            store.events().sweep().await,
+            inboxes.sweep_requests(KEEP_REQUESTS, MAX_REQUESTS).await,
+            inboxes.sweep_asked().await,
+        ] {
             if let Err(error) = swept {
                 tracing::debug!(%error, "old events are deleted later");
             }
@@ -186,5 +195,20 @@ impl Triggers {
         if timeout(MAX_SHUTDOWN, self.tasks.wait()).await.is_err() {
             tracing::info!("steps of subscriptions are cut off; the next gateway repeats them");
         }
+    }
+}
+
+/// Keeps the first error of the parts of a turn.
+///
+/// # Errors
+/// If the database cannot be reached. The other parts would only wait for it too.
+fn keep(failed: &mut Option<TriggerError>, part: Result<(), TriggerError>) -> Result<(), TriggerError> {
+    match part {
+        Err(error) if error.is_unreachable() => Err(error),
+        Err(error) => {
+            failed.get_or_insert(error);
+            Ok(())
+        }
+        Ok(()) => Ok(()),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use support::accounts::{email, me};
+use support::wire::connection;
 use support::{Dialect, OAuthProvider, Reply, Upstream};
 
 use super::*;
@@ -17,8 +18,12 @@ struct World {
 }
 
 fn world() -> World {
+    world_of(setup())
+}
+
+fn world_of(setup: Setup) -> World {
     let (service, provider) = (Upstream::start(), OAuthProvider::start(Dialect::strict()));
-    let setup = setup().provider("notified", &provider, &[("accounts", "")]);
+    let setup = setup.provider("notified", &provider, &[("accounts", "")]);
     let setup = setup.config(&format!("upstreams.api = \"{}\"", service.url()));
     let gateway = registered(setup.start(), &provider);
     connect(&gateway.client(), "notified", "ada");
@@ -105,7 +110,7 @@ fn an_event_that_not_every_parser_reads_reaches_all_triggers_and_keeps_nothing_b
             assert_eq!(shown["data"], event["data"]);
         }
         let replayed = world.gateway.client().post(&format!("{path}/replay"), json!({"event_ids": ids})).ok();
-        assert_eq!(replayed, json!({"queued": 5}));
+        assert_eq!(replayed, json!({"queued": 0}), "it has no URL");
     }
 }
 
@@ -153,4 +158,26 @@ fn a_query_value_is_repeated_while_the_subscription_is_made_and_never_after_it()
     let names: Vec<&str> = outcomes(&records).into_iter().map(|(outcome, _)| outcome).collect();
     assert_eq!(names, ["handshake", "rejected", "stored", "rejected", "rejected", "rejected"]);
     assert!(!world.gateway.lines().concat().contains(&secret), "the log has the secret of a subscription");
+}
+
+#[test]
+fn a_notification_that_was_refused_for_lack_of_room_is_told_as_a_gap() {
+    let world = world_of(setup().general("max_connections = 30"));
+    let (trigger, client) = (world.trigger("message"), world.gateway.anonymous());
+    let inbox = Inbox::signed(&world.gateway);
+    let user = me("ada")["id"].as_str().unwrap().to_owned();
+    let head = format!("POST {} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n", inbox.path);
+    let slow = wait_for("all places to be taken", || {
+        // The gateway waits five seconds for them, in which a busy machine may do nothing else.
+        let slow: Vec<_> = (0..3).map(|_| connection(&world.gateway.address(), head.as_bytes())).collect();
+        let answer = inbox.push(&client, &message_for(&user, "1"), 0).send();
+        (answer.status == 503).then_some(slow)
+    });
+    drop(slow);
+    let path = format!("/triggers/{}/events", trigger["id"].as_str().unwrap());
+    let gap = wait_for("the gap", || {
+        let page = world.gateway.client().get(&path).ok();
+        page["events"].as_array().unwrap().iter().find(|event| event["type"] == "trigger.gap").cloned()
+    });
+    assert!(gap["data"]["from"].is_string() && gap["data"]["to"].is_string(), "{gap}");
 }

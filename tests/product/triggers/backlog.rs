@@ -48,7 +48,7 @@ fn webhooks_wait_while_too_many_are_not_delivered_and_all_are_sent_in_the_end() 
     sent.iter().for_each(|id| push(&world, &inbox, id, id));
     assert_eq!(texts(&world.events(&carried, "")), sent, "they can be pulled at once");
     assert_eq!(world.record(&carried)["pending_deliveries"], 2);
-    // What the service does not tell is read later.
+    // A change that the service does not tell is read later.
     world.happens("f");
     world.read(&read);
     world.read(&read);
@@ -125,4 +125,33 @@ fn a_tenant_that_stores_too_much_learns_once_that_events_are_missing_and_reads_t
         world.read(&read);
         (world.events(&read, "")["events"][0]["data"]["name"] == "later").then_some(())
     });
+}
+
+#[test]
+fn a_trigger_that_cannot_be_read_keeps_no_other_one_from_its_events() {
+    let (world, inbox) = notified("");
+    let (_, secret) = make_secret(&world.client());
+    let receiver = Upstream::start();
+    receiver.reply("*", Reply::empty(204));
+    let make = || {
+        let made = world.make(&json!({"connector": "notified", "type": "message", "urls": [receiver.url()]}));
+        assert_eq!(made.status, 201, "{}", made.text());
+        made.json()["id"].as_str().unwrap().to_owned()
+    };
+    let ids = [make(), make()];
+    for id in &ids {
+        world.client().request("PATCH", &format!("/triggers/{id}")).json(&json!({"paused": true})).send().ok();
+    }
+    push(&world, &inbox, "a", "while both are paused");
+    let [damaged, other] = &ids;
+    let sqlite = |statement: &str| world.gateway.home().sqlite(statement);
+    assert_eq!(sqlite(&format!("UPDATE triggers SET definition = X'00' WHERE id = '{damaged}'")), 1);
+    assert_eq!(sqlite("UPDATE triggers SET state = 'live', has_backlog = 1"), 2);
+    push(&world, &inbox, "b", "after it");
+    receiver.wait_for_requests(2);
+    let webhooks: Vec<Value> = receiver.seen().iter().map(|seen| verified(seen, &secret)).collect();
+    let mut delivered: Vec<&str> = webhooks.iter().filter_map(|webhook| webhook["data"]["text"].as_str()).collect();
+    delivered.sort_unstable();
+    assert_eq!(delivered, ["after it", "while both are paused"]);
+    assert!(webhooks.iter().all(|webhook| webhook["event"]["trigger_id"] == json!(other)), "{webhooks:?}");
 }

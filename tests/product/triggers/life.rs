@@ -349,6 +349,27 @@ fn a_gateway_that_is_killed_while_it_reads_loses_no_event_and_stores_none_twice(
 }
 
 #[test]
+fn a_trigger_whose_receivers_fail_for_days_says_soon_that_it_has_ended() {
+    let world = world();
+    world.connect();
+    make_secret(&world.client());
+    let receiver = Upstream::start();
+    receiver.reply("*", Reply::empty(500));
+    let mut seldom = on_folder("plans");
+    (seldom["poll_s"], seldom["urls"]) = (json!(86_400), json!([receiver.url()]));
+    let id = world.trigger(&seldom);
+    let test = || world.client().post(&format!("/triggers/{id}/test"), json!({})).ok();
+    test();
+    let is_old = "UPDATE triggers SET failing_since = 1 WHERE failing_since IS NOT NULL";
+    wait_for("the first failure", || (world.gateway.home().sqlite(is_old) == 1).then_some(()));
+    test();
+    let last = || world.events(&id, "")["events"].as_array().unwrap().last().cloned().unwrap();
+    let ended = wait_for("the end", || Some(last()).filter(|event| event["type"] == "trigger.disabled"));
+    assert_eq!(ended["data"]["reason"], "receiver-fails");
+    assert_eq!(world.record(&id)["status"], "failed");
+}
+
+#[test]
 fn an_application_is_told_what_becomes_of_accounts() {
     let world = world();
     let made = world.client().post("/triggers", json!({"connector": "gateway", "type": "integration_connected"}));
@@ -362,6 +383,10 @@ fn an_application_is_told_what_becomes_of_accounts() {
         (&event["data"]["user_identifier"], &event["data"]["connector"]),
         (&json!(email("ada")), &json!("notified"))
     );
+    let record = world.client().get(&crate::integrations::path("notified", "ada")).ok();
+    for member in ["account", "scopes", "auth_type", "selected", "status", "created_at"] {
+        assert_eq!((&event["data"][member], record[member].is_null()), (&record[member], false), "{member}");
+    }
     world.client().post(&format!("/triggers/{id}/test"), json!({})).ok();
     let types = world.client().get("/trigger-types?connector=gateway").ok();
     let tested = &world.events(&id, "")["events"][1]["data"];

@@ -1,4 +1,4 @@
-//! What is checked before a trigger is made, and in which order.
+//! Checks before a trigger is made, and their order.
 
 use support::webhooks::make_secret;
 
@@ -32,6 +32,26 @@ fn everything_that_is_wrong_with_a_body_is_told_at_once_and_before_anything_else
     let four = world.make(&json!({"connector": "notified", "type": "change", "urls": vec!["https://a.example"; 4]}));
     let pointers: Vec<String> = four.violations().into_iter().map(|(pointer, _)| pointer).collect();
     assert_eq!(pointers, ["/urls", "/parameters/folder"]);
+}
+
+#[test]
+fn a_trigger_has_a_limit_of_what_the_gateway_keeps_of_it() {
+    let world = world();
+    world.connect();
+    let filter = |letter: &str| {
+        let values: Vec<String> = (0..100).map(|number| format!("{number}{}", letter.repeat(400))).collect();
+        json!({"pointer": "/name", "in": values})
+    };
+    let mut body = on_folder("plans");
+    body["filters"] = json!([filter("a")]);
+    let id = world.trigger(&body);
+    let large = json!([filter("a"), filter("b")]);
+    let changed = world.client().request("PATCH", &format!("/triggers/{id}")).json(&json!({"filters": large})).send();
+    assert_eq!(changed.violations()[0].0, "/filters");
+    body["filters"] = large;
+    let violations = world.make(&body).violations();
+    assert_eq!(violations[0].0, "/filters");
+    assert!(violations[0].1.contains("65536"), "{violations:?}");
 }
 
 #[test]

@@ -36,14 +36,21 @@ fn events_count_from_now_on_and_are_pulled_with_a_cursor_that_is_never_null() {
     let end = world.events(&id, &format!("cursor={next}"));
     assert_eq!((&end["events"], &end["next_cursor"]), (&json!([]), &json!(next)));
     assert_eq!(world.events(&id, "")["events"], page["events"], "without a cursor, the oldest event is first");
+    let newest = world.events(&id, "order=newest&limit=1");
+    assert_eq!(newest["events"].as_array().unwrap().first(), page["events"].as_array().unwrap().last());
+    assert_eq!(newest["next_cursor"].as_str(), Some(next), "what comes later follows the newest event");
 
     let whole = world.client().get(&format!("/triggers/{id}/events/{}", about["id"].as_str().unwrap())).ok();
     assert_eq!((&whole["data"], &whole["deliveries"]), (&event["data"], &json!([])));
     world.client().get(&format!("/triggers/{id}/events/evt_none")).problem(404, "unknown-event");
     world.client().get("/triggers/trg_none/events/evt_none").problem(404, "unknown-trigger");
-    for (query, pointer) in
-        [("cursor=x", "/cursor"), ("wait_s=26", "/wait_s"), ("limit=0", "/limit"), ("since=1", "/since")]
-    {
+    for (query, pointer) in [
+        ("cursor=x", "/cursor"),
+        ("wait_s=26", "/wait_s"),
+        ("limit=0", "/limit"),
+        ("since=1", "/since"),
+        ("order=last", "/order"),
+    ] {
         let violations = world.client().get(&format!("/triggers/{id}/events?{query}")).violations();
         assert_eq!(violations[0].0, pointer, "{query}");
     }
@@ -66,6 +73,27 @@ fn a_trigger_that_joins_a_paused_one_gets_nothing_of_what_happened_before() {
     wait_for("the new event", || (!names(&joined).is_empty()).then_some(()));
     assert_eq!(names(&joined), ["new"]);
     assert_eq!(names(&paused), ["long ago", "new"], "the paused one keeps its events");
+}
+
+#[test]
+fn a_trigger_that_joins_a_live_one_gets_nothing_of_what_happened_before() {
+    let world = world();
+    world.connect();
+    let mut seldom = on_folder("plans");
+    seldom["poll_s"] = json!(86_400);
+    let live = world.trigger(&seldom);
+    world.happens("before");
+    let joined = world.trigger(&seldom);
+    let names = |id: &str| -> Vec<Value> {
+        world.events(id, "")["events"].as_array().unwrap().iter().map(|event| event["data"]["name"].clone()).collect()
+    };
+    // It was active only once the subscription was read, which the live one has its events of.
+    assert_eq!((names(&live), names(&joined)), (vec![json!("before")], vec![]));
+    world.happens("new");
+    world.read(&joined);
+    wait_for("the new event", || (!names(&joined).is_empty()).then_some(()));
+    assert_eq!(names(&joined), ["new"]);
+    assert_eq!(names(&live), ["before", "new"]);
 }
 
 #[test]
@@ -146,6 +174,35 @@ fn an_event_that_is_tested_and_sent_once_more_has_one_webhook_id() {
     replay(json!({"since": "2026-01-01T00:00:00Z"})).problem(410, "event-not-kept");
     assert_eq!(replay(json!({})).violations()[0].0, "");
     assert_eq!(replay(json!({"since": "yesterday"})).violations()[0].0, "/since");
+}
+
+#[test]
+fn events_that_are_sent_once_more_wait_while_the_trigger_is_paused_and_need_a_url() {
+    let world = world();
+    world.connect();
+    let (_, secret) = make_secret(&world.client());
+    let receiver = Upstream::start();
+    receiver.reply("*", Reply::empty(204));
+    let mut body = on_folder("plans");
+    let tested = |id: &str| world.client().post(&format!("/triggers/{id}/test"), json!({})).ok()["event_id"].clone();
+    let replay = |id: &str, event: &Value| {
+        world.client().post(&format!("/triggers/{id}/replay"), json!({"event_ids": [event]})).ok()
+    };
+    let pulled = world.trigger(&body);
+    assert_eq!(replay(&pulled, &tested(&pulled)), json!({"queued": 0}), "it has no URL");
+
+    body["urls"] = json!([format!("{}/events", receiver.url())]);
+    let id = world.trigger(&body);
+    let event = tested(&id);
+    receiver.wait_for_requests(1);
+    let patch = |body: Value| world.client().request("PATCH", &format!("/triggers/{id}")).json(&body).send().ok();
+    patch(json!({"paused": true}));
+    assert_eq!(replay(&id, &event), json!({"queued": 1}));
+    assert_eq!(world.record(&id)["pending_deliveries"], 0, "it waits");
+    assert_eq!(receiver.seen().len(), 1);
+    patch(json!({"paused": false}));
+    receiver.wait_for_requests(2);
+    assert_eq!(verified(&receiver.seen()[1], &secret)["event"]["id"], event);
 }
 
 #[test]

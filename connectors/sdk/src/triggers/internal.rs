@@ -138,7 +138,7 @@ pub struct Subscription {
     pub expires_at: Option<String>,
     /// The cursor at which the first read continues. `None` if the first read asks for it.
     pub cursor: Option<Value>,
-    /// What the other functions need, at most 8 KiB. The gateway keeps it encrypted.
+    /// The state that the other functions need, at most 8 KiB. The gateway keeps it encrypted.
     pub state: Option<Value>,
 }
 

@@ -1,4 +1,4 @@
-//! What happens at the service: constant data for the table's statements `inboxes` and `triggers`,
+//! Events of the service: constant data for the table's statements `inboxes` and `triggers`,
 //! and the values of the functions that they name. Since contract 1.2.
 //!
 //! A *trigger* is a type of events that callers subscribe to. An *inbox* says how the service
@@ -72,18 +72,20 @@
 //! ```
 //!
 //! A trigger whose source is `read` has a function that reads events after a cursor. Without an
-//! inbox the gateway calls it at intervals; see [`Read`].
+//! inbox the gateway calls it at intervals; see [`Read`]. [`Recent`] is the cursor of a list by time.
 //!
 //! # Layout
 //! - `inbox`: how the service notifies the gateway.
 //! - `trigger`: the types of events.
 //! - `declaration`: the declarations in the types of the contract.
 //! - `internal`: the inputs and results of the functions.
+//! - `recent`: the cursor of a list that a service orders by time.
 //! - `value`: JSON that functions read and keep.
 
 mod declaration;
 mod inbox;
 mod internal;
+mod recent;
 mod trigger;
 mod value;
 
@@ -94,6 +96,7 @@ pub use inbox::{
     HmacQuery, Inbox, InboxScope, JwtAudience, JwtCheck, Lifecycle, Place, Visibility,
 };
 pub use internal::{Event, Events, Identify, Read, Recover, Renew, Subscribe, Subscription, Unsubscribe};
+pub use recent::Recent;
 #[doc(hidden)]
 pub use trigger::is_named;
 pub use trigger::{Comparison, Condition, ConditionValue, Trigger, TriggerSource};

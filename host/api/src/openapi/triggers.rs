@@ -81,7 +81,7 @@ pub(crate) fn describe_read() -> Value {
 
 /// Members of GET /triggers/{trigger_id}/events.
 pub(crate) fn describe_events() -> Value {
-    let mut members = describe_answer("Events, the oldest first.", reference("TriggerEvents"));
+    let mut members = describe_answer("Events, in the order that was asked for.", reference("TriggerEvents"));
     members["description"] = "For applications that pull. Keep `next_cursor` and send it as `cursor` of the next call, also if \
         there was no event: it is never null. Events are kept for `triggers.keep_h` hours; after a longer pause, `truncated` is \
         true, and the oldest events that are kept follow."
@@ -97,6 +97,12 @@ pub(crate) fn describe_events() -> Value {
             "wait_s",
             json!({"type": "integer", "minimum": 0, "maximum": 25, "default": 0}),
             "Seconds to wait for an event, if there is none.",
+        ),
+        filter(
+            "order",
+            json!({"type": "string", "enum": ["oldest", "newest"], "default": "oldest"}),
+            "The event that comes first. `newest` shows the last events, without `cursor` and `wait_s`; later events \
+             follow its `next_cursor`."
         ),
     ]);
     members

@@ -89,6 +89,10 @@ impl Connection for PostgresConnection<'_> {
     fn skip_locked(&self) -> &'static str {
         "FOR UPDATE SKIP LOCKED"
     }
+
+    fn lock_rows(&self) -> &'static str {
+        "FOR NO KEY UPDATE"
+    }
 }
 
 /// SQL for the number of an advisory lock. The numbers are shared by all schemas of a database, so

@@ -55,6 +55,11 @@ impl Connection for SqliteConnection<'_> {
     fn skip_locked(&self) -> &'static str {
         ""
     }
+
+    /// The same.
+    fn lock_rows(&self) -> &'static str {
+        ""
+    }
 }
 
 impl ToSql for Value {

@@ -8,11 +8,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rusqlite::ffi::{self, SQLITE_ABORT_ROLLBACK, SQLITE_FULL};
 use rusqlite::{Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::connection::SqliteConnection;
 use super::error::of_sqlite;
@@ -22,9 +24,19 @@ use crate::connection::{Connection, Durability};
 /// The most writes of one transaction. The first of them waits for the last.
 const MAX_WRITES: usize = 32;
 
-/// The writes that wait for the connection, in the order in which they came.
+/// Writes of which many come at the same time come at least so often.
+const COMPANY: Duration = Duration::from_millis(20);
+
+/// The writes that wait for the connection.
 #[derive(Default)]
-pub(super) struct Queue(Mutex<VecDeque<Waiting>>);
+pub(super) struct Queue {
+    /// In the order in which they came.
+    waiting: Mutex<VecDeque<Waiting>>,
+    /// Time of the last write of which many may come.
+    last_of_many: Mutex<Option<Instant>>,
+    /// `true` once the connection was told not to flush. A new connection flushes.
+    skips_flush: AtomicBool,
+}
 
 type Run = Box<dyn FnOnce(&mut dyn Connection) -> Effect + Send>;
 
@@ -88,11 +100,19 @@ impl<T> Queued<T> {
 
 impl fmt::Debug for Queue {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Queue({})", self.0.lock().len())
+        write!(formatter, "Queue({})", self.waiting.lock().len())
     }
 }
 
 impl Queue {
+    /// Notes a write of which many may come. Returns `true` if another one came a moment ago, so that
+    /// more will probably follow.
+    pub(super) fn has_company(&self) -> bool {
+        let now = Instant::now();
+        let before = self.last_of_many.lock().replace(now);
+        before.is_some_and(|before| now.saturating_duration_since(before) < COMPANY)
+    }
+
     /// Adds a write. If its caller gives up before its turn, it is not run.
     pub(super) fn add<T: Send + 'static>(
         &self,
@@ -113,7 +133,7 @@ impl Queue {
         });
         let (sender, ended) = oneshot::channel();
         let is_taken = Arc::new(AtomicBool::new(false));
-        self.0.lock().push_back(Waiting { is_taken: Arc::clone(&is_taken), durability, run, ended: sender });
+        self.waiting.lock().push_back(Waiting { is_taken: Arc::clone(&is_taken), durability, run, ended: sender });
         Queued { result, is_taken, ended }
     }
 
@@ -123,7 +143,7 @@ impl Queue {
     /// If the transaction cannot begin. The writes still wait then.
     pub(super) fn run(&self, connection: &mut rusqlite::Connection, path: &Path) -> rusqlite::Result<()> {
         let (count, is_flushed) = {
-            let mut waiting = self.0.lock();
+            let mut waiting = self.waiting.lock();
             waiting.retain(|write| !write.ended.is_closed());
             let count = waiting.len().min(MAX_WRITES);
             (count, waiting.iter().take(count).any(|write| write.durability == Durability::PowerLoss))
@@ -131,12 +151,16 @@ impl Queue {
         if count == 0 {
             return Ok(());
         }
-        connection.pragma_update(None, "synchronous", if is_flushed { "FULL" } else { "NORMAL" })?;
+        // The statement costs as much as a small write.
+        if self.skips_flush.load(Ordering::Relaxed) == is_flushed {
+            connection.pragma_update(None, "synchronous", if is_flushed { "FULL" } else { "NORMAL" })?;
+            self.skips_flush.store(!is_flushed, Ordering::Relaxed);
+        }
         let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut callers = Vec::with_capacity(count);
         let (mut is_changed, mut undone_by) = (false, None);
         for _ in 0..count {
-            let Some(Waiting { is_taken, run, ended, .. }) = self.0.lock().pop_front() else { break };
+            let Some(Waiting { is_taken, run, ended, .. }) = self.waiting.lock().pop_front() else { break };
             if is_taken.swap(true, Ordering::Relaxed) || ended.is_closed() {
                 continue;
             }

@@ -26,11 +26,12 @@ use rusqlite::backup::Backup;
 use rusqlite::config::DbConfig;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{ErrorCode, OpenFlags};
+use tokio::time::sleep;
 
 pub(crate) use self::connection::SqliteConnection;
 pub(crate) use self::error::of_sqlite;
 
-use self::group::Queue;
+use self::group::{Queue, Queued};
 
 use crate::connection::{Connection, Durability};
 use crate::pool::{Pool, on_blocking_thread};
@@ -48,6 +49,10 @@ const ALL_PAGES: c_int = c_int::MAX;
 
 /// Time between two attempts to begin a copy while the file is locked.
 const COPY_PAUSE: Duration = Duration::from_millis(10);
+
+/// Time in which a write of which many come waits for others. It is far below the time in which
+/// services want an answer to a notification.
+const GATHERING: Duration = Duration::from_millis(6);
 
 /// Number of connections for reading. Each occupies a thread and a CPU core while it reads.
 const READERS: usize = 4;
@@ -99,7 +104,33 @@ impl Sqlite {
         durability: Durability,
         write: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.finish(self.queue.add(durability, write)).await
+    }
+
+    /// See [`crate::Database::write_together`]. A write that comes alone does not wait.
+    pub(crate) async fn write_together<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        write: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let has_company = self.queue.has_company();
         let mut queued = self.queue.add(durability, write);
+        if has_company {
+            tokio::select! {
+                biased;
+                // Another write has run this one too.
+                ended = &mut queued.ended => {
+                    ended.unwrap_or(Err(StoreError::Closed))?;
+                    return queued.result();
+                }
+                () = sleep(GATHERING) => {}
+            }
+        }
+        self.finish(queued).await
+    }
+
+    /// Waits until a write that is queued has ended.
+    async fn finish<T: Send + 'static>(&self, mut queued: Queued<T>) -> Result<T, StoreError> {
         loop {
             tokio::select! {
                 biased;
@@ -205,6 +236,8 @@ fn open(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
     connection.busy_timeout(LOCK_TIMEOUT)?;
     use_write_ahead_log(&connection)?;
     connection.pragma_update(None, "foreign_keys", true)?;
+    // The queue of writes relies on it.
+    connection.pragma_update(None, "synchronous", "FULL")?;
     // SQLite overwrites deleted data in the file, so that previous secrets do not remain there.
     connection.pragma_update(None, "secure_delete", true)?;
     keep_statements(&connection)?;

@@ -172,6 +172,8 @@ pub struct TriggerTestedRecord {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "TriggerReplay")]
 pub struct ReplayBody {
+    /// The oldest 1,000 events since this time are sent. If `queued` is 1000, request the next ones
+    /// with the `received_at` of the last one.
     #[schemars(extend("format" = "date-time"))]
     pub since: Option<String>,
     #[schemars(length(min = 1, max = 200))]
@@ -182,7 +184,8 @@ pub struct ReplayBody {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "TriggerReplayed")]
 pub struct TriggerReplayedRecord {
-    /// The number of events.
+    /// The number of events that are sent. Events of a trigger without `urls` are not. Those of a
+    /// trigger that is paused or has failed wait until it continues.
     pub queued: u64,
 }
 

@@ -21,12 +21,21 @@ use triggers::{EventsQuery, Replay};
 /// The longest time that a call waits for an event, in seconds.
 const MAX_WAIT_S: u64 = 25;
 
+/// The order that begins with the newest event.
+const NEWEST: &str = "newest";
+
+/// The orders of events, by the event that they begin with.
+const ORDERS: [&str; 2] = ["oldest", NEWEST];
+
 /// GET /triggers/{trigger_id}/events.
 pub async fn list_events(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let id = call.arguments.trigger_id;
-    let query = parse_query(call.head.uri.query().unwrap_or_default())?;
-    let found = call.gateway.triggers.events(caller.triggers(), id, query).await.map_err(trigger_problem)?;
-    answer(&found.ok_or_else(|| unknown_trigger(id))?)
+    let (triggers, of) = (&call.gateway.triggers, caller.triggers());
+    let found = match parse_query(call.head.uri.query().unwrap_or_default())? {
+        Asked::Oldest(query) => triggers.events(of, id, query).await,
+        Asked::Newest { limit } => triggers.last_events(of, id, limit).await,
+    };
+    answer(&found.map_err(trigger_problem)?.ok_or_else(|| unknown_trigger(id))?)
 }
 
 /// GET /triggers/{trigger_id}/events/{event_id}.
@@ -70,12 +79,22 @@ fn chosen(body: ReplayBody) -> Result<Replay, Problem> {
     }
 }
 
-fn parse_query(query: &str) -> Result<EventsQuery, Problem> {
+/// The events that a query asks for.
+enum Asked {
+    /// Those after a cursor, the oldest first.
+    Oldest(EventsQuery),
+    /// The last ones, the newest first.
+    Newest { limit: u32 },
+}
+
+fn parse_query(query: &str) -> Result<Asked, Problem> {
     let mut read = EventsQuery { limit: page::SIZES.default, cursor: None, wait: Duration::ZERO };
-    read_query(query, &["limit", "cursor", "wait_s"], |name, value| {
+    let mut is_newest_first = false;
+    read_query(query, &["limit", "cursor", "wait_s", "order"], |name, value| {
         match name {
             "limit" => read.limit = page::limit(value, page::SIZES)?,
             "cursor" => read.cursor = Some(value.to_owned()),
+            "order" => is_newest_first = page::one_of(value, &ORDERS)? == NEWEST,
             _ => {
                 let seconds = value.parse().ok().filter(|seconds| *seconds <= MAX_WAIT_S);
                 let seconds = seconds.ok_or_else(|| format!("Must be a whole number from 0 to {MAX_WAIT_S}."))?;
@@ -84,7 +103,15 @@ fn parse_query(query: &str) -> Result<EventsQuery, Problem> {
         }
         Ok(())
     })?;
-    Ok(read)
+    if !is_newest_first {
+        return Ok(Asked::Oldest(read));
+    }
+    // The newest events have none after them: there is nothing to continue from, and nothing to
+    // wait for.
+    if read.cursor.is_some() || !read.wait.is_zero() {
+        return Err(invalid("/order", "`newest` has no `cursor` and no `wait_s`.".to_owned()));
+    }
+    Ok(Asked::Newest { limit: read.limit })
 }
 
 #[cfg(test)]
@@ -93,10 +120,21 @@ mod tests {
 
     #[test]
     fn the_query_of_events_is_read() {
-        let read = parse_query("wait_s=25&limit=3&cursor=x").unwrap();
-        assert_eq!((read.wait.as_secs(), read.limit, read.cursor.as_deref()), (25, 3, Some("x")));
-        let pointers = parse_query("wait_s=26&limit=0&since=now").unwrap_err().pointers();
-        assert_eq!(pointers, ["/wait_s", "/limit", "/since"]);
+        for order in ["", "&order=oldest"] {
+            let Ok(Asked::Oldest(read)) = parse_query(&format!("wait_s=25&limit=3&cursor=x{order}")) else {
+                panic!("not the oldest first: {order}")
+            };
+            assert_eq!((read.wait.as_secs(), read.limit, read.cursor.as_deref()), (25, 3, Some("x")));
+        }
+        assert!(matches!(parse_query("order=newest&limit=3"), Ok(Asked::Newest { limit: 3 })));
+        for (query, pointers) in [
+            ("wait_s=26&limit=0&since=now", &["/wait_s", "/limit", "/since"][..]),
+            ("order=last", &["/order"]),
+            ("order=newest&cursor=x", &["/order"]),
+            ("order=newest&wait_s=1", &["/order"]),
+        ] {
+            assert_eq!(parse_query(query).err().unwrap().pointers(), pointers, "{query}");
+        }
     }
 
     #[test]

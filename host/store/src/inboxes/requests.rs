@@ -73,12 +73,19 @@ impl Inboxes<'_> {
         self.0.read_all(list, &values).await
     }
 
-    /// Deletes requests of services that are older than `kept_for`.
-    pub async fn sweep_requests(self, kept_for: Duration) -> Stored<()> {
+    /// Deletes requests of services that are older than `kept_for`, and those before the last
+    /// `max`. The last ones that an address has rejected stay, so that requests that are accepted
+    /// do not take their places.
+    pub async fn sweep_requests(self, kept_for: Duration, max: u32) -> Stored<()> {
         let sweep = "DELETE FROM hook_requests WHERE number IN
              (SELECT number FROM hook_requests WHERE at <= now_ms() - $1 LIMIT $2)";
         let values = values![millis(kept_for), SWEEP_BATCH];
         while self.0.execute(Durability::ProcessKill, sweep, values).await? == u64::from(SWEEP_BATCH) {}
+        let too_many = "DELETE FROM hook_requests WHERE number IN
+             (SELECT number FROM hook_requests WHERE number <= (SELECT max(number) FROM hook_requests) - $1
+              AND outcome <> $2 ORDER BY number LIMIT $3)";
+        let values = values![i64::from(max), REJECTED, SWEEP_BATCH];
+        while self.0.execute(Durability::ProcessKill, too_many, values).await? == u64::from(SWEEP_BATCH) {}
         self.0.write(Durability::ProcessKill, forget_old_rejections).await
     }
 }

@@ -12,6 +12,7 @@ on_every_database!(
     an_inbox_is_made_once_for_a_tenant,
     an_inbox_has_at_most_two_secrets,
     requests_are_listed_with_the_newest_first_and_counted_at_their_inbox,
+    of_the_requests_that_are_accepted_only_the_last_ones_stay,
     an_address_keeps_the_last_requests_that_were_rejected_and_counts_all,
     a_shared_notification_is_taken_again_until_it_is_ended,
     a_service_is_asked_about_a_notification_once,
@@ -92,9 +93,22 @@ async fn requests_are_listed_with_the_newest_first_and_counted_at_their_inbox(si
     assert_eq!(outcomes, ["rejected", "stored", "rejected"]);
     let stored = HookRequestFilter { outcome: Some("stored".into()), ..of_inbox() };
     assert_eq!(list(stored).await, [("stored".to_owned(), None)]);
-    store.inboxes().sweep_requests(Duration::from_secs(24 * 3600)).await.unwrap();
+    store.inboxes().sweep_requests(Duration::from_secs(24 * 3600), 100).await.unwrap();
     assert_eq!(list(of_inbox()).await.len(), 2);
     assert_eq!(site.execute("DELETE FROM inbox_rejections").await, 1, "what is no longer counted is forgotten");
+}
+
+async fn of_the_requests_that_are_accepted_only_the_last_ones_stay(site: Site) {
+    let store = &site.store;
+    let id = store.inboxes().add(new("", "one")).await.unwrap().id;
+    let now = |outcome| (Duration::ZERO, request(&id, outcome, None));
+    let requests = Vec::from(["rejected", "stored", "duplicate", "ignored", "stored"].map(now));
+    store.inboxes().add_requests(requests, BTreeMap::new()).await.unwrap();
+    store.inboxes().sweep_requests(Duration::from_secs(3600), 2).await.unwrap();
+    let filter = HookRequestFilter { limit: 10, ..HookRequestFilter::default() };
+    let left = store.inboxes().requests(filter).await.unwrap();
+    let outcomes: Vec<&str> = left.iter().rev().map(|request| request.outcome.as_str()).collect();
+    assert_eq!(outcomes, ["rejected", "ignored", "stored"]);
 }
 
 async fn an_address_keeps_the_last_requests_that_were_rejected_and_counts_all(site: Site) {

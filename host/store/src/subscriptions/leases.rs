@@ -16,14 +16,30 @@ use crate::handles::Subscriptions;
 use crate::triggers::{NewEvent, insert_events, settle, triggers_of};
 use crate::{Sealed, Stored};
 
-/// The columns of a [`Subscription`], in the order in which they are read.
-pub(super) const COLUMNS: &str = "id, tenant, subject, connector, user_identifier, inbox, address, former_address, data_key, secret,
+/// The columns of a [`Subscription`], in the order in which they are read, with an expression for
+/// `is_ended`.
+macro_rules! columns {
+    ($is_ended:literal) => {
+        concat!(
+            "id, tenant, subject, connector, user_identifier, inbox, address, former_address, data_key, secret,
     cursor_key, cursor, standing, kinds, base, expires_at, renewed_at, renew_at, last_push_at, last_read_at, read_at,
     failed_renewals, failed_reads, empty_reads, reason, blocked, rung, shakes_hands AND COALESCE(leased_until, 0) > now_ms(), is_identified,
-    EXISTS (SELECT 1 FROM integrations AS account WHERE account.tenant = subscriptions.tenant AND account.subject = subscriptions.subject
+    ",
+            $is_ended,
+            ", fence, now_ms()"
+        )
+    };
+}
+
+/// The columns of a [`Subscription`], in the order in which they are read.
+pub(super) const COLUMNS: &str = columns!(
+    "EXISTS (SELECT 1 FROM integrations AS account WHERE account.tenant = subscriptions.tenant AND account.subject = subscriptions.subject
         AND account.connector = subscriptions.connector AND account.user_identifier = subscriptions.user_identifier
-        AND account.status <> 'active'),
-    fence, now_ms()";
+        AND account.status <> 'active')"
+);
+
+/// The same for a notification, which does not ask if the access has ended: `blocked` says so.
+pub(super) const COLUMNS_OF_PUSH: &str = columns!("FALSE");
 
 /// The longest time between a failed read and the next one after a notification.
 const RUNG_DELAY: Duration = Duration::from_secs(60);
@@ -159,8 +175,8 @@ impl Subscriptions<'_> {
     /// ends the subscription. Returns the subscription as it is then, or `None` if another gateway
     /// has taken the lease since; nothing is stored then.
     pub async fn end_step(self, of: &Subscription, step: SubscriptionStep) -> Stored<Option<Subscription>> {
-        let (id, fence, rung) = (of.id.clone(), of.fence, of.rung);
-        self.0.write(Durability::PowerLoss, move |connection| end_step(connection, (&id, fence, rung), step)).await
+        let of = of.clone();
+        self.0.write(Durability::PowerLoss, move |connection| end_step(connection, &of, step)).await
     }
 
     /// The same, with events that tell of it. They are stored if the result is.
@@ -171,10 +187,10 @@ impl Subscriptions<'_> {
         step: SubscriptionStep,
         events: Vec<NewEvent>,
     ) -> Stored<Option<Subscription>> {
-        let (id, fence, rung, vault) = (of.id.clone(), of.fence, of.rung, vault.clone());
+        let (of, vault) = (of.clone(), vault.clone());
         self.0
             .write(Durability::PowerLoss, move |connection| {
-                let now = end_step(connection, (&id, fence, rung), step)?;
+                let now = end_step(connection, &of, step)?;
                 if now.is_some() {
                     insert_events(connection, &vault, &events, &[])?;
                 }
@@ -289,17 +305,17 @@ fn take(connection: &mut dyn Connection, id: &str, life: Duration, condition: &s
 /// [`Subscriptions::end_step`].
 fn end_step(
     connection: &mut dyn Connection,
-    (id, fence, rung): (&str, i64, i64),
+    of: &Subscription,
     step: SubscriptionStep,
 ) -> Stored<Option<Subscription>> {
     let settled = step.settled.clone();
-    let (changes, values) = changes_of(step, id, fence, rung);
+    let (changes, values) = changes_of(step, &of.id, of.fence, of.rung);
     let now: Option<Subscription> = connection.optional(
         &format!("UPDATE subscriptions SET {changes} WHERE id = $1 AND fence = $2 RETURNING {COLUMNS}"),
         &values,
     )?;
     if let (Some(_), Some((state, reason))) = (&now, settled) {
-        settle(connection, id, state, reason.as_deref())?;
+        settle(connection, &of.triggers, state, reason.as_deref())?;
     }
     Ok(now)
 }

@@ -4,19 +4,48 @@ use database::connection::{Connection, Durability};
 use database::value::values;
 use vault::Vault;
 
-use super::leases::{COLUMNS, ring};
+use super::leases::{COLUMNS, COLUMNS_OF_PUSH, ring};
 use super::types::{PushedEvents, Route, StoredPush, Subscription};
 use crate::Stored;
 use crate::handles::Subscriptions;
 use crate::inboxes::keep_shared;
-use crate::triggers::{NewEvent, insert_told_events, is_known};
+use crate::triggers::{NewEvent, insert_told_events, is_known, told_triggers_of};
+
+/// Milliseconds in which one notification is noted at a subscription and at an inbox. A service may
+/// send hundreds in a second, and the rows are large.
+const NOTED_MS: i64 = 1_000;
 
 impl Subscriptions<'_> {
-    /// Returns the subscription with an address. It may be the address of the one that it has
-    /// replaced.
+    /// Returns the subscription with an address, with its triggers. It may be the address of the one
+    /// that it has replaced.
     pub async fn at(self, address: &str) -> Stored<Option<Subscription>> {
-        let at = format!("SELECT {COLUMNS} FROM subscriptions WHERE address = $1 OR former_address = $1");
-        self.0.read_optional(at, values![address]).await
+        let address = address.to_owned();
+        self.0
+            .read(move |connection| {
+                let found: Option<Subscription> = connection.optional(
+                    &format!("SELECT {COLUMNS_OF_PUSH} FROM subscriptions WHERE address = $1 OR former_address = $1"),
+                    values![&address],
+                )?;
+                found.map(|found| with_triggers(connection, found)).transpose()
+            })
+            .await
+    }
+
+    /// As [`on_route`](Self::on_route), with the triggers of each.
+    pub async fn told_on_route(
+        self,
+        connector: &str,
+        inbox: &str,
+        tenant: &str,
+        route: &Route,
+    ) -> Stored<Vec<Subscription>> {
+        let values = values![connector, inbox, &route.0, tenant].to_vec();
+        self.0
+            .read(move |connection| {
+                let found: Vec<Subscription> = connection.all(&on_route(COLUMNS_OF_PUSH), &values)?;
+                found.into_iter().map(|found| with_triggers(connection, found)).collect()
+            })
+            .await
     }
 
     /// Returns the subscriptions of an account at an inbox of an application, unless they wait for
@@ -28,12 +57,7 @@ impl Subscriptions<'_> {
         tenant: &str,
         route: &Route,
     ) -> Stored<Vec<Subscription>> {
-        let on_route = format!(
-            "SELECT {COLUMNS} FROM subscriptions
-             WHERE connector = $1 AND inbox = $2 AND route = $3 AND ($4 = '' OR tenant = $4)
-                 AND (blocked IS NULL OR blocked <> 'user') ORDER BY id"
-        );
-        self.0.read_all(on_route, values![connector, inbox, &route.0, tenant]).await
+        self.0.read_all(on_route(COLUMNS), values![connector, inbox, &route.0, tenant]).await
     }
 
     /// Returns subscriptions of accounts at an inbox of an application, unless they wait for the
@@ -55,11 +79,12 @@ impl Subscriptions<'_> {
         self.0.read_all(at_inbox, values![connector, inbox, tenant, after, limit]).await
     }
 
-    /// Stores everything that a request of a service changes, in one transaction.
+    /// Stores everything that a request of a service changes, in one transaction. Requests that come
+    /// at the same time may share it.
     pub async fn store_pushed(self, vault: &Vault, pushed: PushedEvents) -> Stored<StoredPush> {
         let (vault, quota) = (vault.clone(), self.0.quota);
         self.0
-            .write(Durability::PowerLoss, move |connection| {
+            .write_together(Durability::PowerLoss, move |connection| {
                 let PushedEvents {
                     events,
                     max_pending,
@@ -79,6 +104,9 @@ impl Subscriptions<'_> {
                 // It is no sign of the subscription that has replaced the one that it is from.
                 let push = if is_former { "" } else { ", last_push_at = now_ms()" };
                 for (id, is_read) in &about {
+                    if !*is_read && is_noted(connection, id, is_former)? {
+                        continue;
+                    }
                     let read = if *is_read { format!(", {}", ring()) } else { String::new() };
                     connection.execute(
                         &format!("UPDATE subscriptions SET empty_reads = 0{push}{read} WHERE id = $1"),
@@ -99,13 +127,45 @@ impl Subscriptions<'_> {
                     keep_shared(connection, new, max_shared)?;
                 }
                 if let Some(inbox) = inbox {
-                    connection
-                        .execute("UPDATE inboxes SET last_accepted_at = now_ms() WHERE id = $1", values![&inbox])?;
+                    // Without the condition, all notifications of an application would wait for one row.
+                    connection.execute(
+                        "UPDATE inboxes SET last_accepted_at = now_ms()
+                         WHERE id = $1 AND COALESCE(last_accepted_at, 0) <= now_ms() - $2",
+                        values![&inbox, NOTED_MS],
+                    )?;
                 }
                 Ok(stored)
             })
             .await
     }
+}
+
+/// Locks a subscription. Returns `true` if a notification that carries its events changes nothing
+/// of it: another one was noted a moment ago, by the one that stands at the service now.
+fn is_noted(connection: &mut dyn Connection, id: &str, is_former: bool) -> Stored<bool> {
+    let lock = connection.lock_rows();
+    let noted: Option<bool> = connection.optional(
+        &format!(
+            "SELECT empty_reads = 0 AND ($1 OR COALESCE(last_push_at > now_ms() - $2 AND last_push_at >= COALESCE(renewed_at, 0), FALSE))
+             FROM subscriptions WHERE id = $3 {lock}"
+        ),
+        values![is_former, NOTED_MS, id],
+    )?;
+    // The subscription may be gone.
+    Ok(noted.unwrap_or(true))
+}
+
+fn on_route(columns: &str) -> String {
+    format!(
+        "SELECT {columns} FROM subscriptions
+         WHERE connector = $1 AND inbox = $2 AND route = $3 AND ($4 = '' OR tenant = $4)
+             AND (blocked IS NULL OR blocked <> 'user') ORDER BY id"
+    )
+}
+
+fn with_triggers(connection: &mut dyn Connection, found: Subscription) -> Stored<Subscription> {
+    let triggers = told_triggers_of(connection, &found.id)?;
+    Ok(Subscription { triggers, ..found })
 }
 
 /// Returns `true` if all of these events are known. The notification that they are of came before,

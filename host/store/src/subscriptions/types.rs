@@ -117,8 +117,9 @@ pub struct Subscription {
     pub fence: i64,
     /// The time of the database when it was read.
     pub now: SystemTime,
-    /// Its triggers, the oldest first. Only a subscription that was just taken has them: they are
-    /// for the step of work that begins.
+    /// Its triggers, the oldest first. Only a subscription that was just taken has them, for the step
+    /// of work that begins, and one that was found for a notification, without the number of their
+    /// webhooks that wait.
     pub triggers: Vec<Trigger>,
 }
 

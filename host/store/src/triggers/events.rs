@@ -4,10 +4,11 @@ use std::time::SystemTime;
 
 use database::connection::{Connection, Durability};
 use database::time::millis;
-use database::value::values;
+use database::value::{Value, values};
 use vault::Vault;
 
 use super::types::{EventDelivery, KeptEvents, NewEvent, StoredEvent, Trigger};
+use super::waiting::note_backlog;
 use crate::audit::{self, Acting, AuditAction};
 use crate::handles::Events;
 use crate::webhooks::{delete_body, insert_deliveries};
@@ -16,13 +17,21 @@ use crate::{NewDelivery, Payload, Sealed, StoreError, Stored, WebhookSource};
 /// Events that one transaction deletes, so that it does not delay other writes.
 const SWEEP_BATCH: u32 = 200;
 
+/// The most bytes of events that are read together, which are in memory several times. One event
+/// may be larger.
+pub const EVENTS_BYTES: usize = 8 << 20;
+
+/// The orders of a page of events.
+pub(super) const OLDEST_FIRST: &str = "sequence";
+const NEWEST_FIRST: &str = "sequence DESC";
+
 /// Webhooks of one event, with its id and the body that they have.
 pub type EventWebhooks = (String, Vec<EventDelivery>, Vec<u8>);
 
 /// The number of the last event of a trigger.
 const LAST_SEQUENCE: &str = "SELECT sequence FROM triggers WHERE id = $1";
 
-pub(super) const COLUMNS: &str = "id, trigger_id, sequence, received_at, data_key, body";
+const COLUMNS: &str = "id, trigger_id, sequence, received_at, data_key, body";
 
 impl Events<'_> {
     /// Stores events that no request of a service has brought, such as events of the gateway
@@ -32,34 +41,58 @@ impl Events<'_> {
         self.0.write(Durability::PowerLoss, move |connection| insert_events(connection, &vault, &events, &[])).await
     }
 
-    /// Returns the events of a trigger after a number, the oldest first.
+    /// Returns the events of a trigger after a number, the oldest first: at most `limit`, and not more
+    /// than [`EVENTS_BYTES`].
     pub async fn of(self, trigger: &str, after: i64, limit: u32) -> Stored<KeptEvents> {
         let trigger = trigger.to_owned();
-        self.0.read(move |connection| {
-            // Two statements see two states of the database. An event that is stored between them is
-            // among the events, or has a higher number than this one.
-            let last: Option<i64> = connection.optional(LAST_SEQUENCE, values![&trigger])?;
-            let last = last.unwrap_or_default();
-            let events: Vec<StoredEvent> = connection.all(
-                &format!(
-                    "SELECT {COLUMNS} FROM trigger_events WHERE trigger_id = $1 AND sequence > $2 AND data_key IS NOT NULL
-                     ORDER BY sequence LIMIT $3"
-                ),
-                values![&trigger, after, limit],
-            )?;
-            // Numbers have no holes, so one that is missing was deleted.
-            let first = events.first().map_or(last + 1, |event| event.sequence);
-            Ok(KeptEvents { events, are_older_gone: first > after + 1, last })
-        })
-        .await
+        self.0
+            .read(move |connection| {
+                // Two statements see two states of the database. An event that is stored between them is
+                // among the events, or has a higher number than this one.
+                let last: Option<i64> = connection.optional(LAST_SEQUENCE, values![&trigger])?;
+                let last = last.unwrap_or_default();
+                let events = page(
+                    connection,
+                    ("trigger_id = $1 AND sequence > $2", OLDEST_FIRST),
+                    values![&trigger, after],
+                    limit,
+                )?;
+                // Numbers have no holes, so one that is missing was deleted.
+                let first = events.first().map_or(last + 1, |event| event.sequence);
+                Ok(KeptEvents { events, are_older_gone: first > after + 1, last })
+            })
+            .await
     }
 
-    /// Returns the events of a trigger that were stored since a time, the oldest first.
+    /// Returns the last events of a trigger that are kept, the newest first: at most `limit`, and not
+    /// more than [`EVENTS_BYTES`].
+    pub async fn last(self, trigger: &str, limit: u32) -> Stored<Vec<StoredEvent>> {
+        let trigger = trigger.to_owned();
+        self.0
+            .read(move |connection| page(connection, ("trigger_id = $1", NEWEST_FIRST), values![&trigger], limit))
+            .await
+    }
+
+    /// Returns the events of a trigger that were stored since a time, the oldest first: at most
+    /// `limit`, and not more than [`EVENTS_BYTES`].
     pub async fn since(self, trigger: &str, since: SystemTime, limit: u32) -> Stored<Vec<StoredEvent>> {
-        let since_then = format!(
-            "SELECT {COLUMNS} FROM trigger_events
-             WHERE trigger_id = $1 AND received_at >= $2 AND data_key IS NOT NULL ORDER BY sequence LIMIT $3"
-        );
+        let trigger = trigger.to_owned();
+        self.0
+            .read(move |connection| {
+                page(
+                    connection,
+                    ("trigger_id = $1 AND received_at >= $2", OLDEST_FIRST),
+                    values![&trigger, since],
+                    limit,
+                )
+            })
+            .await
+    }
+
+    /// Returns the ids of these events, whatever their size is.
+    pub async fn ids_since(self, trigger: &str, since: SystemTime, limit: u32) -> Stored<Vec<String>> {
+        let since_then = "SELECT id FROM trigger_events
+             WHERE trigger_id = $1 AND received_at >= $2 AND data_key IS NOT NULL ORDER BY sequence LIMIT $3";
         self.0.read_all(since_then, values![trigger, since, limit]).await
     }
 
@@ -79,19 +112,35 @@ impl Events<'_> {
         self.0.read_optional(format!("SELECT {COLUMNS} FROM trigger_events {kept}"), values![trigger, id]).await
     }
 
-    /// Sends events once more, with the same ids and these bodies. Returns their number.
+    /// Sends events once more, with the same ids and these bodies. Those of a trigger that is
+    /// paused or has failed wait, as new ones do. Returns the number of events that have webhooks.
     pub async fn replay(self, vault: &Vault, trigger: &Trigger, events: Vec<EventWebhooks>) -> Stored<u64> {
         let (vault, trigger, by) = (vault.clone(), trigger.clone(), Acting::current());
         self.0
             .write(Durability::PowerLoss, move |connection| {
-                for (id, deliveries, body) in &events {
+                // Locks the row, so that no one pauses the trigger meanwhile, or lets it continue.
+                let lock = connection.lock_rows();
+                let state: Option<String> = connection
+                    .optional(&format!("SELECT state FROM triggers WHERE id = $1 {lock}"), values![&trigger.id])?;
+                let Some(state) = state else { return Ok(0) };
+                let is_sent = state != "paused" && state != "failed";
+                let mut queued = 0;
+                for (id, deliveries, body) in events.iter().filter(|(_, deliveries, _)| !deliveries.is_empty()) {
                     for delivery in deliveries {
                         delete_delivery(connection, &delivery.id)?;
                     }
-                    insert_webhooks(connection, &vault, (&trigger.id, &trigger.tenant), id, deliveries, body)?;
+                    // One that has waited is not sent a second time.
+                    connection.execute("UPDATE trigger_events SET queued = $1 WHERE id = $2", values![is_sent, id])?;
+                    if is_sent {
+                        insert_webhooks(connection, &vault, (&trigger.id, &trigger.tenant), id, deliveries, body)?;
+                    }
+                    queued += 1;
+                }
+                if is_sent {
+                    note_backlog(connection, &trigger.id)?;
                 }
                 audit::note(connection, &by, AuditAction::TriggerReplayed, &trigger.id, &trigger.tenant, "")?;
-                Ok(events.len() as u64)
+                Ok(queued)
             })
             .await
     }
@@ -111,6 +160,30 @@ impl Events<'_> {
     }
 }
 
+/// The kept events that a condition selects, in an order: at most `limit`, and not more than
+/// fit into [`EVENTS_BYTES`]. The first one is always there.
+pub(super) fn page(
+    connection: &mut dyn Connection,
+    (condition, order): (&str, &str),
+    parameters: &[Value],
+    limit: u32,
+) -> Stored<Vec<StoredEvent>> {
+    let number = parameters.len() + 1;
+    let selected =
+        format!("FROM trigger_events WHERE {condition} AND data_key IS NOT NULL ORDER BY {order} LIMIT ${number}");
+    let with_limit = |limit: u32| [parameters, values![limit]].concat();
+    let sizes = format!("SELECT CAST(length(body) AS bigint) {selected}");
+    let sizes: Vec<u64> = connection.all(&sizes, &with_limit(limit))?;
+    let mut bytes = 0;
+    let fits = |size: &&u64| {
+        let is_first = bytes == 0;
+        bytes += **size;
+        is_first || bytes <= EVENTS_BYTES as u64
+    };
+    let fitting = u32::try_from(sizes.iter().take_while(fits).count()).unwrap_or(limit);
+    connection.all(&format!("SELECT {COLUMNS} {selected}"), &with_limit(fitting))
+}
+
 /// Stores events that are not known yet, with their webhooks. Returns their number. A trigger that
 /// was deleted since gets none. One that is paused, or whose tenant is one of `held`, keeps them
 /// without webhooks.
@@ -127,8 +200,9 @@ pub(crate) fn insert_events(
     for event in ordered {
         // Locks the row, so that two transactions do not store the same event, or two of one
         // number.
+        let lock = connection.lock_rows();
         let next: Option<(i64, String, bool)> = connection.optional(
-            "UPDATE triggers SET sequence = sequence WHERE id = $1 RETURNING sequence + 1, state, has_backlog",
+            &format!("SELECT sequence + 1, state, has_backlog FROM triggers WHERE id = $1 {lock}"),
             values![&event.trigger],
         )?;
         let Some((sequence, state, has_backlog)) = next else { continue };

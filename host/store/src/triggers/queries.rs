@@ -1,5 +1,6 @@
 //! Adding, finding, changing and deleting triggers.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use database::conditions::Conditions;
@@ -7,8 +8,10 @@ use database::connection::{Connection, Durability};
 use database::digest::sha256_hex;
 use database::time::millis;
 use database::value::{values, without_zero_bytes};
+use vault::Vault;
 
-use super::types::{NewTrigger, Removed, Trigger, TriggerChange, TriggerFilter, TriggerState};
+use super::events::insert_events;
+use super::types::{NewEvent, NewTrigger, Removed, Trigger, TriggerChange, TriggerFilter, TriggerState};
 use super::waiting::{note_backlog, unqueue_pending_events};
 use crate::agent_triggers::{AgentPart, insert_part};
 use crate::audit::{self, Acting, AuditAction};
@@ -21,16 +24,18 @@ use crate::{Labels, Sealed, StoreError, Stored};
 /// trigger.
 const END_DELAY: Duration = Duration::from_secs(60);
 
-/// The columns of a [`Trigger`], in the order in which they are read, without the columns of
-/// the part of an agent.
+/// The columns of a [`Trigger`], in the order in which they are read, without the number of its
+/// webhooks that wait and the columns of the part of an agent.
 const OWN_COLUMNS: &str =
     "id, tenant, subject, connector, type, user_identifier, subscription, data_key, definition, labels,
-    poll_s, state, reason, last_event_at, told_degraded, created_at,
-    (SELECT count(*) FROM webhook_deliveries WHERE trigger_id = triggers.id AND status = 'pending')";
+    poll_s, state, reason, last_event_at, told_degraded, created_at";
+
+/// The number of its webhooks that wait. There may be many.
+const PENDING: &str = "(SELECT count(*) FROM webhook_deliveries WHERE trigger_id = triggers.id AND status = 'pending')";
 
 /// The columns of a [`Trigger`], in the order in which they are read.
 pub(super) fn all_columns() -> String {
-    format!("{OWN_COLUMNS}, {}", AgentPart::COLUMNS)
+    format!("{OWN_COLUMNS}, {PENDING}, {}", AgentPart::COLUMNS)
 }
 
 impl Triggers<'_> {
@@ -162,11 +167,22 @@ impl Triggers<'_> {
             .await
     }
 
-    /// Notes that the receivers of a trigger were told that it is degraded, or that it is no
-    /// longer. Returns `false` if that was noted before, or if it is paused.
-    pub async fn tell_degraded(self, trigger: &str, is_degraded: bool) -> Stored<bool> {
-        let tell = "UPDATE triggers SET told_degraded = $1 WHERE id = $2 AND told_degraded <> $1 AND state <> 'paused'";
-        Ok(self.0.execute(Durability::PowerLoss, tell, values![is_degraded, trigger]).await? > 0)
+    /// Tells the receivers of a trigger with this event that it is degraded, or that it is no
+    /// longer. Returns `false` if they were told before, or if it is paused.
+    pub async fn tell_degraded(self, vault: &Vault, is_degraded: bool, event: NewEvent) -> Stored<bool> {
+        let vault = vault.clone();
+        self.0
+            .write(Durability::PowerLoss, move |connection| {
+                let told = connection.execute(
+                    "UPDATE triggers SET told_degraded = $1 WHERE id = $2 AND told_degraded <> $1 AND state <> 'paused'",
+                    values![is_degraded, &event.trigger],
+                )?;
+                if told > 0 {
+                    insert_events(connection, &vault, std::slice::from_ref(&event), &[])?;
+                }
+                Ok(told > 0)
+            })
+            .await
     }
 
     /// Deletes a trigger with its events. Its webhooks that are not delivered yet are not sent.
@@ -185,19 +201,36 @@ pub(crate) fn triggers_of(connection: &mut dyn Connection, subscription: &str) -
     )
 }
 
-/// Stores the state of triggers whose subscription was made, or refused for good.
+/// The same for a notification, without the number of their webhooks that wait.
+pub(crate) fn told_triggers_of(connection: &mut dyn Connection, subscription: &str) -> Stored<Vec<Trigger>> {
+    connection.all(
+        &format!(
+            "SELECT {OWN_COLUMNS}, CAST(0 AS BIGINT), {} FROM triggers WHERE subscription = $1 ORDER BY created_at, id",
+            AgentPart::COLUMNS
+        ),
+        values![subscription],
+    )
+}
+
+/// Stores the state of triggers whose subscription was made, or refused for good. These are the
+/// ones that a step has seen: one that was added since has not been looked at.
 pub(crate) fn settle(
     connection: &mut dyn Connection,
-    subscription: &str,
+    triggers: &[Trigger],
     state: TriggerState,
     reason: Option<&str>,
 ) -> Stored<()> {
     let reason = reason.map(without_zero_bytes);
-    connection.run(
-        "UPDATE triggers SET state = $1, reason = $2 WHERE subscription = $3 AND state IN ('pending', 'live')
-             AND (state <> $1 OR COALESCE(reason, '') <> COALESCE($2, ''))",
-        values![state.name(), reason, subscription],
-    )
+    // Each transaction locks triggers in the same order.
+    let ids: BTreeSet<&str> = triggers.iter().map(|trigger| trigger.id.as_str()).collect();
+    for id in ids {
+        connection.execute(
+            "UPDATE triggers SET state = $1, reason = $2 WHERE id = $3 AND state IN ('pending', 'live')
+                 AND (state <> $1 OR COALESCE(reason, '') <> COALESCE($2, ''))",
+            values![state.name(), reason.as_deref(), id],
+        )?;
+    }
+    Ok(())
 }
 
 pub(crate) fn find(connection: &mut dyn Connection, id: &str) -> Stored<Option<Trigger>> {
@@ -259,7 +292,8 @@ pub(super) fn lock_subscription(connection: &mut dyn Connection, id: &str) -> St
     connection.run("UPDATE subscriptions SET rung = rung WHERE id = $1", values![id])
 }
 
-fn wake(connection: &mut dyn Connection, subscription: Option<&str>) -> Stored<()> {
+/// Makes a step of a subscription due.
+pub(super) fn wake(connection: &mut dyn Connection, subscription: Option<&str>) -> Stored<()> {
     if let Some(subscription) = subscription {
         connection.execute(
             "UPDATE subscriptions SET due_at = now_ms(), rung = rung + 1 WHERE id = $1",

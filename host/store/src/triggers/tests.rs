@@ -11,16 +11,22 @@ use crate::{
 
 on_every_database!(
     triggers_that_cover_the_same_share_a_subscription,
+    a_trigger_that_is_added_during_a_step_is_left_to_the_next_one,
     a_tenant_has_a_limited_number_of_triggers,
     a_list_has_the_newest_trigger_first_and_only_those_that_fit,
     an_event_is_stored_once_and_has_the_next_number,
     a_page_of_events_goes_on_behind_a_number_and_says_what_is_missing,
     a_reader_misses_no_event_that_is_stored_while_it_reads,
+    large_events_are_read_a_few_at_a_time,
     all_receivers_of_an_event_get_its_id,
     events_of_a_paused_trigger_wait_and_are_sent_when_it_goes_on,
     a_receiver_that_wants_no_more_pauses_the_trigger,
+    receivers_that_fail_for_days_end_the_trigger_and_its_step_is_due,
+    a_failure_long_after_the_last_webhook_counts_from_then_on,
     a_trigger_is_deleted_with_its_events_and_its_webhooks,
     events_are_sent_once_more_with_their_id,
+    events_of_a_paused_trigger_that_are_sent_once_more_wait,
+    an_event_that_waits_and_is_sent_once_more_has_one_webhook_and_one_body,
     a_swept_event_still_makes_no_second_one,
     a_trigger_is_told_degraded_once,
     changes_of_accounts_are_noted_for_tenants_that_want_to_know,
@@ -66,6 +72,18 @@ async fn triggers_that_cover_the_same_share_a_subscription(site: Site) {
     let removed = store.triggers().remove(&other).await.unwrap().unwrap();
     assert!(removed.is_last);
     assert_eq!(store.triggers().remove(&other).await.unwrap(), None);
+}
+
+async fn a_trigger_that_is_added_during_a_step_is_left_to_the_next_one(site: Site) {
+    let store = &site.store;
+    let (first, subscription) = add(store, "acme", "a").await;
+    let taken = store.subscriptions().take_one(&subscription, LONG).await.unwrap().unwrap();
+    let (added, _) = add(store, "acme", "a").await;
+    let settled = Some((TriggerState::Live, None));
+    let step = crate::SubscriptionStep { settled, look_in: LONG, ..Default::default() };
+    assert!(store.subscriptions().end_step(&taken, step).await.unwrap().is_some());
+    let states = [find(store, &first).await.state, find(store, &added).await.state];
+    assert_eq!(states, [TriggerState::Live, TriggerState::Pending]);
 }
 
 async fn a_tenant_has_a_limited_number_of_triggers(site: Site) {
@@ -157,8 +175,16 @@ async fn a_page_of_events_goes_on_behind_a_number_and_says_what_is_missing(site:
     assert_eq!(store.events().of(&id, 1, 9).await.unwrap(), KeptEvents { are_older_gone: false, ..found });
     assert_eq!(store.events().of(&id, 2, 9).await.unwrap(), none(2));
     assert_eq!(store.events().last_sequence(&id).await.unwrap(), 2);
+    store.events().add(&vault, vec![event(&id, "acme", "newest")]).await.unwrap();
+    let sequences = |events: Vec<StoredEvent>| events.iter().map(|event| event.sequence).collect::<Vec<_>>();
+    assert_eq!(
+        sequences(store.events().last(&id, 9).await.unwrap()),
+        [3, 2],
+        "the newest first, and the first is gone"
+    );
+    assert_eq!(sequences(store.events().last(&id, 1).await.unwrap()), [3]);
     site.execute("UPDATE trigger_events SET data_key = NULL, body = NULL").await;
-    let all_gone = KeptEvents { are_older_gone: true, ..none(2) };
+    let all_gone = KeptEvents { are_older_gone: true, ..none(3) };
     assert_eq!(store.events().of(&id, 1, 9).await.unwrap(), all_gone);
 }
 
@@ -180,6 +206,24 @@ async fn a_reader_misses_no_event_that_is_stored_while_it_reads(site: Site) {
         }
     };
     tokio::join!(write, read);
+}
+
+async fn large_events_are_read_a_few_at_a_time(site: Site) {
+    let (store, vault) = (&site.store, vault(&site).await);
+    let (id, _) = add(store, "acme", "a").await;
+    for (name, bytes) in [("a", 3 << 20), ("b", 3 << 20), ("c", 3 << 20), ("d", 9 << 20)] {
+        let body = (format!(r#"{{"text":"{}","n":"#, "a".repeat(bytes)), "}".to_owned());
+        store.events().add(&vault, vec![NewEvent { body, ..event(&id, "acme", name) }]).await.unwrap();
+    }
+    site.execute("UPDATE trigger_events SET queued = NOT queued").await;
+    let numbers = |events: &[StoredEvent]| events.iter().map(|event| event.sequence).collect::<Vec<_>>();
+    let after = async |number: i64| numbers(&store.events().of(&id, number, 9).await.unwrap().events);
+    assert_eq!((after(0).await, after(2).await, after(3).await), (vec![1, 2], vec![3], vec![4]));
+    let begin = std::time::SystemTime::UNIX_EPOCH;
+    assert_eq!(numbers(&store.events().since(&id, begin, 9).await.unwrap()), [1, 2]);
+    assert_eq!(numbers(&store.events().since(&id, begin, 1).await.unwrap()), [1]);
+    assert_eq!(store.events().ids_since(&id, begin, 9).await.unwrap().len(), 4);
+    assert_eq!(numbers(&store.events().waiting(&id, 9).await.unwrap()), [1, 2]);
 }
 
 async fn all_receivers_of_an_event_get_its_id(site: Site) {
@@ -262,6 +306,47 @@ async fn a_receiver_that_wants_no_more_pauses_the_trigger(site: Site) {
     assert_eq!(store.events().waiting(&id, 9).await.unwrap().len(), 1);
 }
 
+/// Stores an event with a webhook, and lets its first attempt fail.
+async fn fail_one(store: &Store, vault: &vault::Vault, id: &str, name: &str) {
+    let new = event(id, "acme", name);
+    let deliveries = vec![delivery(&new.id, "https://app.example/", &key(store).await)];
+    store.events().add(vault, vec![NewEvent { deliveries, ..new }]).await.unwrap();
+    let claimed = store.webhooks().claim_deliveries(LONG, LIMITS).await.unwrap().remove(0);
+    let attempts = [DeliveryAttempt { at: std::time::SystemTime::UNIX_EPOCH, result: Ok(500) }];
+    let (webhook_id, failed) = (&claimed.delivery.webhook_id, AttemptResult::RetryAfter(LONG));
+    assert!(store.webhooks().finish_attempt(webhook_id, claimed.fence, &attempts, failed, LONG).await.unwrap());
+}
+
+async fn receivers_that_fail_for_days_end_the_trigger_and_its_step_is_due(site: Site) {
+    let (store, vault) = (&site.store, vault(&site).await);
+    let (id, subscription) = add(store, "acme", "a").await;
+    settle(store, &subscription).await;
+    fail_one(store, &vault, &id, "x").await;
+    assert_eq!(find(store, &id).await.state, TriggerState::Live);
+    site.execute("UPDATE triggers SET failing_since = now_ms() - 432000000").await;
+    site.execute("UPDATE subscriptions SET due_at = now_ms() + 60000").await;
+    fail_one(store, &vault, &id, "y").await;
+    let failed = find(store, &id).await;
+    assert_eq!((failed.state, failed.reason.as_deref()), (TriggerState::Failed, Some("receiver-fails")));
+    assert_eq!(store.events().waiting(&id, 9).await.unwrap().len(), 2, "its events stay");
+    let due = site.execute("UPDATE subscriptions SET rung = rung WHERE due_at <= now_ms()").await;
+    assert_eq!(due, 1, "a step tells that it has ended");
+}
+
+async fn a_failure_long_after_the_last_webhook_counts_from_then_on(site: Site) {
+    let (store, vault) = (&site.store, vault(&site).await);
+    let (id, subscription) = add(store, "acme", "a").await;
+    settle(store, &subscription).await;
+    fail_one(store, &vault, &id, "monday").await;
+    site.execute("UPDATE triggers SET failing_since = now_ms() - 604800000").await;
+    site.execute("UPDATE webhook_deliveries SET created_at = created_at - 604800000").await;
+    fail_one(store, &vault, &id, "a week later").await;
+    assert_eq!(find(store, &id).await.state, TriggerState::Live);
+    let begun =
+        site.execute("UPDATE triggers SET failing_since = failing_since WHERE failing_since > now_ms() - 600000");
+    assert_eq!(begun.await, 1, "the five days begin now");
+}
+
 async fn a_trigger_is_deleted_with_its_events_and_its_webhooks(site: Site) {
     let (store, vault) = (&site.store, vault(&site).await);
     let key = key(store).await;
@@ -292,6 +377,58 @@ async fn events_are_sent_once_more_with_their_id(site: Site) {
     assert!(matches!(&claimed[0].source, WebhookSource::Trigger { event, .. } if *event == new.id));
 }
 
+async fn events_of_a_paused_trigger_that_are_sent_once_more_wait(site: Site) {
+    let (store, vault) = (&site.store, vault(&site).await);
+    let key = key(store).await;
+    let (id, subscription) = add(store, "acme", "a").await;
+    settle(store, &subscription).await;
+    let new = event(&id, "acme", "x");
+    store.events().add(&vault, vec![new.clone()]).await.unwrap();
+    let change = async |paused| {
+        let change = TriggerChange { paused: Some(paused), ..TriggerChange::default() };
+        store.triggers().change(&id, change).await.unwrap().unwrap()
+    };
+    let again = |urls: &[&str]| {
+        let deliveries = urls.iter().map(|url| delivery(&new.id, url, &key)).collect();
+        vec![(new.id.clone(), deliveries, b"{}".to_vec())]
+    };
+    let paused = change(true).await;
+    assert_eq!(store.events().replay(&vault, &paused, again(&[])).await.unwrap(), 0, "no one gets it");
+    assert_eq!(store.events().waiting(&id, 9).await.unwrap(), []);
+    assert_eq!(store.events().replay(&vault, &paused, again(&["https://app.example/"])).await.unwrap(), 1);
+    assert_eq!(find(store, &id).await.pending_deliveries, 0);
+    assert_eq!(store.events().waiting(&id, 9).await.unwrap().len(), 1);
+    change(false).await;
+    let found = store.events().triggers_with_backlog(9, 9).await.unwrap();
+    assert_eq!(found.iter().map(|trigger| &trigger.id).collect::<Vec<_>>(), [&id]);
+}
+
+async fn an_event_that_waits_and_is_sent_once_more_has_one_webhook_and_one_body(site: Site) {
+    let (store, vault) = (&site.store, vault(&site).await);
+    let key = key(store).await;
+    let (id, subscription) = add(store, "acme", "a").await;
+    settle(store, &subscription).await;
+    let new = event(&id, "acme", "x");
+    let deliveries = vec![delivery(&new.id, "https://app.example/", &key)];
+    let change = async |paused| {
+        let change = TriggerChange { paused: Some(paused), ..TriggerChange::default() };
+        store.triggers().change(&id, change).await.unwrap().unwrap()
+    };
+    change(true).await;
+    store.events().add(&vault, vec![NewEvent { deliveries: deliveries.clone(), ..new.clone() }]).await.unwrap();
+    let live = change(false).await;
+    let webhooks = || vec![(new.id.clone(), deliveries.clone(), b"{}".to_vec())];
+    assert_eq!(store.events().replay(&vault, &live, webhooks()).await.unwrap(), 1);
+    assert_eq!(store.events().waiting(&id, 9).await.unwrap(), [], "it was sent");
+    assert!(!store.events().triggers_with_backlog(9, 9).await.unwrap().iter().any(|found| found.id == id));
+    // An event may wait although it has its webhook: one URL was answered before the pause.
+    site.execute("UPDATE trigger_events SET queued = FALSE").await;
+    store.events().queue_backlog(&vault, &live, webhooks()).await.unwrap();
+    assert_eq!(find(store, &id).await.pending_deliveries, 1);
+    assert_eq!(site.execute("DELETE FROM webhook_deliveries").await, 1);
+    assert_eq!(site.execute("DELETE FROM webhook_payloads").await, 1, "no body without a webhook");
+}
+
 async fn a_swept_event_still_makes_no_second_one(site: Site) {
     let (store, vault) = (&site.store, vault(&site).await);
     let (id, _) = add(store, "acme", "a").await;
@@ -306,11 +443,15 @@ async fn a_swept_event_still_makes_no_second_one(site: Site) {
 }
 
 async fn a_trigger_is_told_degraded_once(site: Site) {
-    let store = &site.store;
+    let (store, vault) = (&site.store, vault(&site).await);
     let (id, _) = add(store, "acme", "a").await;
-    assert!(store.triggers().tell_degraded(&id, true).await.unwrap());
-    assert!(!store.triggers().tell_degraded(&id, true).await.unwrap());
-    assert!(store.triggers().tell_degraded(&id, false).await.unwrap());
+    let tell = async |is_degraded, name| {
+        store.triggers().tell_degraded(&vault, is_degraded, event(&id, "acme", name)).await.unwrap()
+    };
+    assert!(tell(true, "degraded").await);
+    assert!(!tell(true, "degraded again").await);
+    assert!(tell(false, "recovered").await);
+    assert_eq!(bodies(&site, &vault, &id, 0).await.len(), 2, "each has its event");
 }
 
 async fn changes_of_accounts_are_noted_for_tenants_that_want_to_know(site: Site) {

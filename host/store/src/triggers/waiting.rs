@@ -1,13 +1,13 @@
 //! Events whose webhooks wait: events of a trigger that is paused, and events of a tenant that has
 //! too many webhooks that are not delivered.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use database::connection::{Connection, Durability};
 use database::value::values;
 use vault::Vault;
 
-use super::events::{COLUMNS, EventWebhooks, delete_delivery, insert_events, insert_webhooks, is_known};
+use super::events::{EventWebhooks, OLDEST_FIRST, delete_delivery, insert_events, insert_webhooks, is_known, page};
 use super::queries::{all_columns, lock_subscription};
 use super::types::{NewEvent, StoredEvent, Trigger};
 use crate::handles::Events;
@@ -21,10 +21,15 @@ impl Events<'_> {
         self.0.read(move |connection| pending_of(connection, &tenant)).await
     }
 
-    /// Returns the events of a trigger whose webhooks wait, the oldest first.
+    /// Returns the events of a trigger whose webhooks wait, the oldest first: at most `limit`, and not
+    /// more than [`EVENTS_BYTES`](super::EVENTS_BYTES).
     pub async fn waiting(self, trigger: &str, limit: u32) -> Stored<Vec<StoredEvent>> {
-        let oldest = "WHERE trigger_id = $1 AND NOT queued AND data_key IS NOT NULL ORDER BY sequence LIMIT $2";
-        self.0.read_all(format!("SELECT {COLUMNS} FROM trigger_events {oldest}"), values![trigger, limit]).await
+        let trigger = trigger.to_owned();
+        self.0
+            .read(move |connection| {
+                page(connection, ("trigger_id = $1 AND NOT queued", OLDEST_FIRST), values![&trigger], limit)
+            })
+            .await
     }
 
     /// Returns triggers whose events have waited: until their tenant has fewer than `max_pending`
@@ -96,9 +101,14 @@ pub(crate) fn insert_told_events(
     }
     let events = of_account;
     let (mut full, mut held) = (Vec::new(), Vec::new());
-    for tenant in events.iter().map(|event| &event.tenant).collect::<BTreeSet<_>>() {
+    let mut tenants = BTreeMap::<&String, bool>::new();
+    for event in &events {
+        *tenants.entry(&event.tenant).or_default() |= !event.deliveries.is_empty();
+    }
+    for (tenant, has_webhooks) in tenants {
         match quota.check(connection, tenant) {
-            Ok(()) if pending_of(connection, tenant)? >= max_pending => held.push(tenant.clone()),
+            // Counting them takes long if there are many.
+            Ok(()) if has_webhooks && pending_of(connection, tenant)? >= max_pending => held.push(tenant.clone()),
             Ok(()) => {}
             Err(StoreError::TenantFull { .. }) => full.push(tenant.clone()),
             Err(error) => return Err(error),

@@ -1,5 +1,7 @@
 //! Storing and reading deliveries of webhooks.
 
+use std::collections::BTreeSet;
+
 use database::connection::{Connection, Durability};
 use database::time::millis;
 use database::value::values;
@@ -83,13 +85,22 @@ fn delete_old_bodies(connection: &mut dyn Connection) -> Stored<usize> {
 pub(crate) fn delete_body(connection: &mut dyn Connection, webhook_id: &str, payload_id: &str) -> Stored<()> {
     // Without the lock, if the last two deliveries of a body ended at the same time, each would see
     // the other one.
-    connection.lock(&format!("webhook payload\0{payload_id}"))?;
+    lock_payload(connection, payload_id)?;
     // An operator may have requested another attempt since.
     connection.execute(
         "UPDATE webhook_deliveries SET data_key = NULL, url = NULL, payload_id = NULL, body_until = NULL
          WHERE webhook_id = $1 AND status <> 'pending'",
         values![webhook_id],
     )?;
+    forget_payload(connection, payload_id)
+}
+
+fn lock_payload(connection: &mut dyn Connection, payload_id: &str) -> Stored<()> {
+    connection.lock(&format!("webhook payload\0{payload_id}"))
+}
+
+/// Deletes a body unless a delivery has it. The caller has locked its name.
+fn forget_payload(connection: &mut dyn Connection, payload_id: &str) -> Stored<()> {
     connection.run(
         "DELETE FROM webhook_payloads WHERE id = $1
              AND NOT EXISTS (SELECT 1 FROM webhook_deliveries WHERE payload_id = webhook_payloads.id)",
@@ -98,19 +109,21 @@ pub(crate) fn delete_body(connection: &mut dyn Connection, webhook_id: &str, pay
 }
 
 /// Stores deliveries in an open transaction, to be attempted immediately. A delivery whose id is
-/// already stored does not change.
+/// already stored does not change, and a body that no delivery has is not stored.
 pub(crate) fn insert_deliveries(connection: &mut dyn Connection, deliveries: &[NewDelivery]) -> Stored<()> {
     let mut stored = None;
+    let mut unused = BTreeSet::new();
     for NewDelivery { webhook_id, tenant, source, receiver, url, url_hash, payload, kept_for } in deliveries {
         if stored != Some(&payload.id) {
             insert_payload(connection, tenant, payload)?;
             stored = Some(&payload.id);
+            unused.insert(payload.id.as_str());
         }
         let (trigger, event) = source.event().unzip();
         let (kind, job, kept_for) = (source.kind(), source.job(), millis(*kept_for));
         let size = i64::try_from(payload.sealed.bytes.len()).unwrap_or(i64::MAX);
         let (Sealed { key_id, bytes }, payload) = (url, &payload.id);
-        connection.execute(
+        let inserted = connection.execute(
             "INSERT INTO webhook_deliveries (webhook_id, tenant, kind, job_id, receiver, data_key, url, payload_id, size,
                  status, attempts, next_attempt_at, created_at, expires_at, url_hash, trigger_id, message_id)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', '[]', now_ms(), now_ms(), now_ms() + $10, $11, $12, $13)
@@ -119,6 +132,13 @@ pub(crate) fn insert_deliveries(connection: &mut dyn Connection, deliveries: &[N
                 webhook_id, tenant, kind, job, receiver, key_id, bytes, payload, size, kept_for, url_hash, trigger, event
             ],
         )?;
+        if inserted > 0 {
+            unused.remove(payload.as_str());
+        }
+    }
+    for payload in unused {
+        lock_payload(connection, payload)?;
+        forget_payload(connection, payload)?;
     }
     Ok(())
 }

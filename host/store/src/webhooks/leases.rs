@@ -103,6 +103,7 @@ impl Webhooks<'_> {
         result: AttemptResult,
         keep: Duration,
     ) -> Stored<bool> {
+        let is_first = attempts.len() == 1;
         let (webhook_id, attempts) = (webhook_id.to_owned(), Attempts::to_text(attempts));
         self.0
             .write(Durability::PowerLoss, move |connection| {
@@ -130,9 +131,9 @@ impl Webhooks<'_> {
                     let result = match result {
                         AttemptResult::Delivered => AttemptOfEvent::Received,
                         AttemptResult::Gone => AttemptOfEvent::Gone,
-                        AttemptResult::RetryAfter(_) | AttemptResult::Failed => AttemptOfEvent::Failed,
+                        AttemptResult::RetryAfter(_) | AttemptResult::Failed => AttemptOfEvent::Failed { is_first },
                     };
-                    note_attempt(connection, &trigger, result)?;
+                    note_attempt(connection, &trigger, &webhook_id, result)?;
                 }
                 Ok(true)
             })

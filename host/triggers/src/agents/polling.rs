@@ -81,7 +81,8 @@ impl Triggers {
             stored = store.events().since(id, floor, limit + 1).await?;
             truncated = true;
         }
-        let has_more = stored.len() > limit as usize;
+        // A page of large events ends before the limit.
+        let has_more = stored.len() > limit as usize || stored.last().is_some_and(|event| event.sequence < last);
         stored.truncate(limit as usize);
         let last = match stored.last() {
             Some(event) => event.sequence,

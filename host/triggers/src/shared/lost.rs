@@ -53,7 +53,7 @@ impl Triggers {
                 for trigger in store.triggers().of(id).await? {
                     match self.lacks(&trigger, lost) {
                         Some(TriggerSource::Carried) => {
-                            let definition = self.definition(&trigger).await?;
+                            let Some(definition) = self.readable(&trigger).await? else { continue };
                             gaps.push(self.control_event(&trigger, &definition, "trigger.gap", &gap, &data).await?);
                             self.count_events(&trigger.connector, "gap", 1);
                         }

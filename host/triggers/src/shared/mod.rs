@@ -4,8 +4,10 @@
 //! - here: notifications as they are kept, and the tasks that take them
 //! - `viewers`: the accounts that may see a notification, as the service answers
 //! - `lost`: the accounts that may lack an event
+//! - `refused`: requests that this gateway did not take
 
 mod lost;
+mod refused;
 mod viewers;
 
 use std::collections::BTreeSet;
@@ -17,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
+pub(super) use self::refused::Refused;
 use self::viewers::Unasked;
 use super::backlog::gap_at;
 use super::{TriggerError, Triggers};

@@ -104,7 +104,7 @@ impl Triggers {
                 let kind = TypeOf::find(&self.parts.registry, &trigger.connector, &trigger.kind);
                 let Some(kind) = kind else { continue };
                 let declared = kind.declared();
-                let definition = self.definition(&trigger).await?;
+                let Some(definition) = self.readable(&trigger).await? else { continue };
                 let (item, parameters) = (Subject::Json(&kept.item), &definition.parameters);
                 if declared.source != TriggerSource::Carried
                     || !kind_is(&declared.kinds, &kept.kind)

@@ -21,11 +21,14 @@ impl Step<'_> {
         format!("lost {}", self.subscription.fence)
     }
 
-    /// The events that tell each trigger of a gap that ends now.
+    /// The events that tell each trigger of a gap that ends now. What happened before a newcomer
+    /// was made is not for it, so it lacks nothing.
     pub(super) async fn gap(&self, from: Option<SystemTime>, id: &str) -> Result<Vec<NewEvent>, TriggerError> {
         let to = Timestamp::from(clock::now());
         let mut events = Vec::with_capacity(self.members.len());
-        for Member { trigger, definition, .. } in &self.members {
+        let newcomers = self.newcomers();
+        for (member, _) in self.members.iter().zip(&newcomers).filter(|(_, is_newcomer)| !**is_newcomer) {
+            let Member { trigger, definition, .. } = member;
             let data = json!({ "from": Timestamp::from(from.unwrap_or(trigger.created_at)), "to": to });
             events.push(self.triggers.control_event(trigger, definition, "trigger.gap", id, &data).await?);
             self.triggers.count_events(&trigger.connector, "gap", 1);

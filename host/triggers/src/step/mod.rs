@@ -7,7 +7,7 @@
 //! - `subscribe`: the subscription at the service
 //! - `ending`: the end of what is at the service
 //! - `read`: reading what happened there
-//! - `newcomers`: triggers that are added to a subscription whose other triggers are paused
+//! - `newcomers`: triggers that join a subscription with other triggers
 //! - `gap`: the messages to receivers about events that cannot be recovered
 
 mod account;
@@ -121,11 +121,12 @@ impl Triggers {
         for trigger in &subscription.triggers {
             let kind = TypeOf::find(&self.parts.registry, &trigger.connector, &trigger.kind);
             let Some(kind) = kind else { continue };
-            let definition = self.definition(trigger).await?;
+            let Some(definition) = self.readable(trigger).await? else { continue };
             members.push(Member { trigger: trigger.clone(), definition, kind });
         }
         if members.is_empty() {
-            // The connector may be about to be replaced, or it may be at another gateway.
+            // The connector may be about to be replaced, or it may be at another gateway. Or no
+            // trigger can be read, which the log says.
             let reason = Some(format!("the connector `{}` has no such type now", subscription.connector));
             let step = SubscriptionStep { reason, look_in: GONE_DELAY, ..SubscriptionStep::default() };
             self.parts.store.subscriptions().end_step(subscription, step).await?;
@@ -208,7 +209,7 @@ impl Step<'_> {
         if self.reads() && !has_cursor && (self.must_wait() || !self.read_once(true).await?) {
             return Ok(());
         }
-        if !self.subscribe().await? {
+        if !self.read_before_notifications().await? || !self.subscribe().await? {
             return Ok(());
         }
         self.end_former().await;
@@ -338,14 +339,13 @@ impl Step<'_> {
             _ => return Ok(()),
         };
         let Self { triggers, subscription, .. } = self;
-        if !triggers.parts.store.triggers().tell_degraded(&trigger.id, is_bad).await? {
-            return Ok(());
-        }
         let data = json!({ "reason": state.reason });
         let id = format!("{}/{}", subscription.id, subscription.fence);
         let event = triggers.control_event(trigger, &member.definition, kind, &id, &data).await?;
-        triggers.parts.store.events().add(triggers.vault().await?, vec![event]).await?;
-        triggers.parts.webhooks.wake();
+        if triggers.parts.store.triggers().tell_degraded(triggers.vault().await?, is_bad, event).await? {
+            triggers.parts.webhooks.wake();
+            triggers.wake_waiting();
+        }
         Ok(())
     }
 }

@@ -1,20 +1,19 @@
-//! Triggers that are added to a subscription whose other triggers are paused. Reads have waited
-//! with the cursor, which may stand for a time long ago.
+//! Triggers that join a subscription with other triggers. Its cursor stands for the last read,
+//! which may be long ago: reads wait while all triggers are paused, and a live subscription may be
+//! read once a day.
 
-use super::Step;
+use super::{Member, Step};
 use store::TriggerState;
 
 impl Step<'_> {
     /// Says for each member if it is a newcomer. What happened until the first read after its making is
     /// not for it, as the first read of a subscription delivers nothing.
     pub(super) fn newcomers(&self) -> Vec<bool> {
-        let is = |state| self.members.iter().map(move |member| member.trigger.state == state);
-        // The cursor of a subscription whose triggers are all new is theirs. A live trigger has kept
-        // the cursor near.
-        let others_wait = is(TriggerState::Paused).any(|is| is) || is(TriggerState::Failed).any(|is| is);
-        match others_wait && !is(TriggerState::Live).any(|is| is) {
-            true => is(TriggerState::Pending).collect(),
-            false => vec![false; self.members.len()],
+        let is_new = |member: &Member| member.trigger.state == TriggerState::Pending;
+        // The cursor of a subscription whose triggers are all new is theirs.
+        match self.members.iter().all(is_new) {
+            true => vec![false; self.members.len()],
+            false => self.members.iter().map(is_new).collect(),
         }
     }
 
@@ -31,6 +30,6 @@ impl Step<'_> {
     /// Returns `true` if newcomers wait for the end of a read. `None` if there are none, or if the
     /// gateway does not read.
     pub(super) fn newcomers_wait(&self) -> Option<bool> {
-        (self.reads() && self.has_newcomers()).then_some(!self.has_read_all)
+        ((self.reads() || self.has_rest()) && self.has_newcomers()).then_some(!self.has_read_all)
     }
 }

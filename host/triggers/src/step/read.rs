@@ -27,7 +27,7 @@ impl Step<'_> {
     /// Reads if that is due.
     pub(super) async fn read(&mut self) -> Result<(), TriggerError> {
         if self.has_rest() && !self.is_paused() {
-            return self.read_rest().await;
+            return self.end_reading().await;
         }
         if !self.reads() || self.is_paused() {
             return self.recover().await;
@@ -84,39 +84,47 @@ impl Step<'_> {
         if self.is_pushed() { SAFETY } else { self.interval() }
     }
 
+    /// Reads for the last time before the service is asked to notify the gateway, so that no event is
+    /// both read and notified. Returns `false` if the read has failed. The service is then asked at the
+    /// next attempt.
+    pub(super) async fn read_before_notifications(&mut self) -> Result<bool, TriggerError> {
+        let Subscription { standing, renew_at, failed_reads, now, .. } = self.subscription;
+        let is_asked = self.is_carried() && standing.is_polled() && renew_at.is_some_and(|at| at <= *now);
+        // Without this read, the gap is longer.
+        if !is_asked || *failed_reads > 0 || self.cursor.is_null() || self.is_paused() || !self.reads() {
+            return Ok(true);
+        }
+        for _ in 0..READS {
+            if !self.read_once(false).await? {
+                self.done.renew_in = Some(self.done.read_in.unwrap_or(USER_DELAY));
+                return Ok(false);
+            }
+            if self.done.read_in.is_none() {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
     /// Returns `true` if the service carries events now that were read before, up to the cursor.
-    fn has_rest(&self) -> bool {
+    pub(super) fn has_rest(&self) -> bool {
         self.is_carried() && self.standing() == Standing::Active && !self.cursor.is_null()
     }
 
-    /// Reads the events between the last read and the first notification, and forgets the cursor. A
-    /// later read from it would find the events that were notified once more, with other ids.
-    async fn read_rest(&mut self) -> Result<(), TriggerError> {
-        let Subscription { standing, read_at, last_read_at, now, .. } = self.subscription;
+    /// Forgets the cursor, because the service carries the events now. A later read from it would find
+    /// those that were notified once more, with other ids. No time tells them apart: the clocks of the
+    /// service and of the database differ, and the service may list an event late. So the receivers
+    /// learn of a gap since the last read.
+    async fn end_reading(&mut self) -> Result<(), TriggerError> {
+        let Subscription { standing, last_read_at, .. } = self.subscription;
         if *standing != Standing::Active {
             // The next step does it: notifications are for the account once this one is stored.
             self.done.read_in = Some(Duration::ZERO);
             return Ok(());
         }
-        if let Some(at) = read_at.filter(|at| at > now) {
-            self.done.read_in = Some(at.duration_since(*now).unwrap_or_default());
-            return Ok(());
-        }
-        for _ in 0..READS {
-            if !self.read_once(false).await? {
-                if !self.done.forgets_cursor {
-                    return Ok(());
-                }
-                // The service refuses, and would refuse again.
-                self.tell_gap(*last_read_at).await?;
-                self.done.read_in = None;
-            }
-            if self.done.read_in.is_none() {
-                self.forget_cursor();
-                self.done.read_in = Some(jittered(&self.subscription.id, SAFETY));
-                return Ok(());
-            }
-        }
+        self.tell_gap(*last_read_at).await?;
+        self.forget_cursor();
+        self.done.read_in = Some(jittered(&self.subscription.id, SAFETY));
         Ok(())
     }
 
@@ -177,16 +185,11 @@ impl Step<'_> {
             Err(failed) => return Ok(self.not_read(failed)),
         };
         let Subscription { last_read_at: began, renewed_at, .. } = self.subscription;
-        // The service has notified of what happened later.
-        let until = renewed_at.filter(|_| self.has_rest());
         let newcomers = self.newcomers();
         let mut events = Vec::new();
         // The first read only finds the cursor that stands for now.
         for event in read.events.iter().filter(|_| !is_first) {
             let time = time_of(event.time.as_deref());
-            if until.zip(time).is_some_and(|(until, time)| time > until) {
-                continue;
-            }
             for (member, _) in self.members.iter().zip(&newcomers).filter(|(_, is_newcomer)| !**is_newcomer) {
                 let declared = member.kind.declared();
                 let is_of_type = declared.source == TriggerSource::Read || kind_is(&declared.kinds, &event.kind);
@@ -290,10 +293,6 @@ impl Step<'_> {
         self.has_tried(class);
         match class {
             Class::User => self.block(Blocked::User, USER_DELAY),
-            Class::Refused(_) if self.has_rest() => {
-                self.forget_cursor();
-                false
-            }
             Class::Refused(403 | 404 | 410) if self.subscription.failed_reads + 1 >= REFUSED_READS => {
                 self.block(Blocked::Final, IDLE)
             }

@@ -15,7 +15,7 @@ const HOOK: &str = "/api/repos/octo/plans/hooks/77";
 const ACTIVITY: &str = "/api/repos/octo/plans/events";
 const DELIVERIES: &str = "/api/repos/octo/plans/hooks/77/deliveries";
 
-/// What GitHub answers.
+/// The answers of GitHub.
 #[derive(Default)]
 struct GitHub {
     /// The status with which it refuses webhooks.
@@ -278,7 +278,28 @@ fn a_user_who_may_not_have_webhooks_any_more_is_read_until_one_can_be_made() {
     assert_eq!((&record["status"], &record["mode"]), (&json!("active"), &json!("push")));
     assert_eq!(world.deliver("issues", "d5", &issue(5).to_string()).send().status, 200);
     assert_eq!(world.issues(&id), [1, 3, 4, 5]);
-    assert_eq!(world.kinds(&id).iter().filter(|kind| *kind == "trigger.gap").count(), 1);
+    assert_eq!(world.kinds(&id).iter().filter(|kind| *kind == "trigger.gap").count(), 2);
+}
+
+#[test]
+fn at_the_change_from_reading_to_a_webhook_a_gap_is_told_and_no_clock_of_github_counts() {
+    let (world, github) = github();
+    github.lock().refuses = Some(404);
+    let id = world.trigger("ada", "code_hosting.issue", &repository());
+    let mut ahead = activity(3);
+    ahead["created_at"] = json!("2126-03-02T10:00:00Z");
+    github.lock().activity.insert(0, ahead);
+    github.lock().refuses = None;
+    world.work(", renew_at = 0");
+    assert_eq!(world.record(&id)["mode"], "push");
+    // GitHub lists it late. If it were read, an event that was notified too would come twice.
+    github.lock().activity.insert(0, activity(4));
+    world.work(", read_at = 0");
+    assert_eq!(world.deliver("issues", "d5", &issue(5).to_string()).send().status, 200);
+    assert_eq!(world.issues(&id), [3, 5]);
+    assert_eq!(world.kinds(&id), ["code_hosting.issue", "trigger.gap", "code_hosting.issue"]);
+    let gap = &world.events(&id)[1]["data"];
+    assert!(gap["from"].is_string() && gap["to"].is_string(), "{gap}");
 }
 
 #[test]
@@ -399,7 +420,7 @@ fn an_account_that_sees_the_installation_no_more_gets_nothing_of_the_app_and_is_
 }
 
 #[test]
-fn no_event_is_lost_or_told_twice_when_the_app_begins_to_notify_and_when_it_ends() {
+fn no_event_is_lost_in_silence_or_told_twice_when_the_app_begins_to_notify_and_when_it_ends() {
     let (world, github) = github();
     let (_, url) = world.inbox("code_hosting", "app", Some(APP_SECRET));
     assert_eq!(world.deliver_of_app(&url, "ping", &json!({"zen": "Keep it simple"})), 200);
@@ -417,11 +438,11 @@ fn no_event_is_lost_or_told_twice_when_the_app_begins_to_notify_and_when_it_ends
     github.lock().sees_installation = vec!["ada"];
     world.work(", renew_at = 0");
     assert_eq!(world.record(&id)["mode"], "push");
-    assert_eq!((world.issues(&id), gaps()), (vec![1, 9], 1), "it has happened before");
+    assert_eq!((world.issues(&id), gaps()), (vec![1, 9], 2), "it has happened before");
     assert_eq!(world.deliver_of_app(&url, "issues", &of_app(10, 5, 70)), 200);
     github.lock().activity.insert(0, activity(10));
     github.lock().sees_installation.clear();
     world.work(", renew_at = 0");
     world.read(&id);
-    assert_eq!((world.issues(&id), gaps()), (vec![1, 9, 10], 2));
+    assert_eq!((world.issues(&id), gaps()), (vec![1, 9, 10], 3));
 }

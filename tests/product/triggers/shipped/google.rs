@@ -6,7 +6,7 @@ use crate::hooks::{outcomes, records};
 const EVENTS: &str = "/api/calendars/primary/events";
 const CHANGES: &str = "/drive/changes";
 
-/// What Google answers.
+/// The answers of Google.
 #[derive(Default)]
 struct Google {
     /// The changes of every list, the oldest first.
@@ -195,16 +195,27 @@ fn messages_of_a_space_are_read_since_the_last_one() {
         // Google's start is exclusive.
         Reply::json(json!({"spaceEvents": shared.lock().iter().filter(later).collect::<Vec<_>>()}))
     });
-    let happens = |text: &str| {
+    let appears = |text: &str, second: usize| {
         let mut messages = messages.lock();
-        let (number, time) = (messages.len(), format!("2026-03-02T10:00:{:02}.5Z", messages.len()));
+        let (number, time) = (messages.len(), format!("2026-03-02T10:00:{second:02}.5Z"));
         let message = json!({"name": format!("spaces/S1/messages/{number}"), "text": text, "createTime": time});
         messages.push(json!({"eventTime": time, "messageCreatedEventData": {"message": message}}));
+    };
+    let happens = |text: &str| {
+        let second = messages.lock().len();
+        appears(text, second);
     };
     happens("before");
     let id = world.trigger("ada", "workspace_chat.message_created", &json!({"space_id": "S1"}));
     assert_eq!(world.record(&id)["mode"], "poll");
     world.check_reads(&id, "/text", happens);
+    appears("of the time of the last one", 3);
+    appears("listed after a later one", 2);
+    for _ in 0..2 {
+        world.read(&id);
+        let told = world.told(&id, "/text");
+        assert_eq!(told[3..], ["of the time of the last one", "listed after a later one"]);
+    }
 }
 
 #[test]
@@ -228,10 +239,14 @@ fn conferences_that_end_and_their_transcripts_are_read_since_the_last_one() {
             _ => Reply::empty(404),
         }
     });
-    let happens = |space: &str| {
+    let appears = |space: &str, minute: usize| {
         let mut records = conferences.lock();
-        let (number, time) = (records.len(), format!("2026-03-02T10:{:02}:00.123456Z", records.len()));
+        let (number, time) = (records.len(), format!("2026-03-02T10:{minute:02}:00.123456Z"));
         records.push(json!({"name": format!("conferenceRecords/{number}"), "space": space, "endTime": time}));
+    };
+    let happens = |space: &str| {
+        let minute = conferences.lock().len();
+        appears(space, minute);
     };
     happens("before");
     let ended = world.trigger("ada", "workspace_meet.conference_ended", &json!({}));
@@ -242,4 +257,12 @@ fn conferences_that_end_and_their_transcripts_are_read_since_the_last_one() {
     assert_eq!(world.told(&ready, "/name"), names);
     world.read(&ready);
     assert_eq!(world.told(&ready, "/name"), names);
+    appears("of the time of the last one", 3);
+    appears("listed after a later one", 2);
+    for _ in 0..2 {
+        world.read(&ended);
+        assert_eq!(world.told(&ended, "/space")[3..], ["listed after a later one", "of the time of the last one"]);
+    }
+    world.read(&ready);
+    assert_eq!(world.told(&ready, "/name").len(), 5);
 }

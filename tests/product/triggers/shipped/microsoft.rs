@@ -8,7 +8,7 @@ use crate::hooks::{outcomes, records};
 const SUBSCRIPTIONS: &str = "/graph/subscriptions";
 const MAILS: &str = "/graph/me/mailFolders/inbox/messages/delta";
 
-/// What Graph answers.
+/// The answers of Graph.
 #[derive(Default)]
 struct Graph {
     /// The longest life of a subscription that it grants, in seconds. `None` for any.
@@ -282,5 +282,27 @@ fn changes_of_calendars_drives_channels_and_chats_are_read_since_the_last_one() 
         let id = world.trigger("ada", kind, &parameters);
         assert_eq!(world.subscription()["resource"], resource);
         world.check_reads(&id, "/id", happens);
+    }
+}
+
+#[test]
+fn a_message_of_a_chat_that_is_listed_after_a_later_one_or_has_its_time_is_an_event_once() {
+    let (world, graph) = graph("office_teamchat");
+    let appears = |id: &str, second: u32| {
+        let time = format!("2026-03-02T10:00:{second:02}Z");
+        graph.lock().items.push(json!({
+            "id": id, "messageType": "message", "createdDateTime": time, "lastModifiedDateTime": time,
+        }));
+    };
+    appears("before", 1);
+    let id = world.trigger("ada", "office_teamchat.chat_message", &json!({"chat_id": "c1"}));
+    appears("m1", 9);
+    world.read(&id);
+    assert_eq!(world.told(&id, "/id"), ["m1"]);
+    appears("same", 9);
+    appears("late", 5);
+    for _ in 0..2 {
+        world.read(&id);
+        assert_eq!(world.told(&id, "/id"), ["m1", "late", "same"]);
     }
 }

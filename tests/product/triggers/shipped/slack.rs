@@ -167,6 +167,16 @@ fn a_message_goes_to_the_users_whom_slack_names_and_to_no_one_else() {
 }
 
 #[test]
+fn a_message_of_which_only_another_user_learns_is_recorded_as_stored() {
+    let slack = slack(true);
+    let bob = slack.trigger("bob", "message", &json!({}));
+    assert_eq!(slack.push(&message("Ev1", "Hello"), 0).status, 200);
+    assert_eq!(slack.texts(&bob), ["Hello"], "Slack has named the user ada, who has no trigger");
+    let records = records(&slack.world.gateway, "connector=team_chat", 1);
+    assert_eq!(outcomes(&records), [("stored", "")]);
+}
+
+#[test]
 fn without_the_token_of_the_application_only_the_named_user_gets_a_message() {
     let slack = slack(false);
     let [ada, bob] = ["ada", "bob"].map(|user| slack.trigger(user, "message", &json!({})));
