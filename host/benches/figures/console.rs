@@ -1,18 +1,24 @@
 //! The console until its first list is there: the page, its files, the session and the list, one
-//! request after another, as the slowest browser would send them.
+//! request after another, and then in Chromium, until it shows the first row.
 
 use std::collections::BTreeSet;
+use std::process::Command;
 use std::time::Instant;
 
+use serde_json::Value;
+use support::programs::{self, Programs};
 use support::setup::KEY;
 use support::{Answer, Client, Setup, Store};
 
 use crate::lists;
 use crate::settings::{Outcome, Settings};
-use crate::table::{Figure, Goal, Unit};
+use crate::table::{Figure, Goal, Unit, median};
 
 /// The longest time, in seconds.
 const GOAL: f64 = 0.3;
+
+/// The screens, which are also the last parts of the routes of their lists.
+const SCREENS: [&str; 2] = ["calls", "integrations"];
 
 /// Measures the section.
 pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
@@ -21,30 +27,48 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
     let gateway = Setup::new().on(&store).start();
     let file = gateway.home().data().join("gateway.db");
     lists::execute(&store, &file, &[lists::integrations(accounts), lists::calls(records)])?;
-    let browser = Browser::sign_in(gateway.anonymous())?;
+    let session = Session::sign_in(gateway.anonymous())?;
     let mut figures = Vec::new();
-    for (list, screen) in [("/admin/calls", "calls.js"), ("/admin/integrations", "integrations.js")] {
+    for (list, screen) in SCREENS.map(|screen| (format!("/admin/{screen}"), format!("{screen}.js"))) {
         let mut times = Vec::new();
         for _ in 0..11 {
             let began = Instant::now();
-            browser.open(list, screen)?;
+            session.open(&list, &screen)?;
             times.push(began.elapsed().as_secs_f64());
         }
-        times.sort_by(f64::total_cmp);
-        let median = times.get(times.len() / 2).copied().ok_or("nothing was measured")?;
         let name = format!("console, {accounts} accounts and {records} records: until {list} is there");
-        figures.push(Figure::new(name, Unit::Seconds, median).goal(Goal::AtMost(GOAL)));
+        figures.push(Figure::new(name, Unit::Seconds, median(times)).goal(Goal::AtMost(GOAL)));
+    }
+    figures.extend(in_browser(&gateway.address(), &session.cookie, settings.pick(9, 1))?);
+    Ok(figures)
+}
+
+/// Opens the screens in Chromium, with the console in its cache and without.
+fn in_browser(address: &str, cookie: &str, rounds: usize) -> Outcome<Vec<Figure>> {
+    let programs = Programs::of("browser", "first-list");
+    programs.copy(&["first_list.mjs", "console_person.mjs", "looks.mjs"]);
+    let mut open = Command::new("node");
+    open.args(["first_list.mjs", &programs::browser(), address, cookie, &rounds.to_string()]).args(SCREENS);
+    let measured: Value = serde_json::from_str(&programs.run(&mut open))?;
+    let mut figures = Vec::new();
+    for screen in SCREENS {
+        for (cache, words) in [("cold", "nothing in the cache"), ("warm", "the console in the cache")] {
+            let times: Vec<f64> = serde_json::from_value(measured[screen][cache].clone())?;
+            let seconds = times.into_iter().map(|milliseconds| milliseconds / 1e3).collect();
+            let name = format!("console in Chromium, {words}: until the first row of {screen}");
+            figures.push(Figure::new(name, Unit::Seconds, median(seconds)).goal(Goal::AtMost(GOAL)));
+        }
     }
     Ok(figures)
 }
 
-/// The requests of a browser.
-struct Browser {
+/// The requests of a browser that has signed in.
+struct Session {
     client: Client,
     cookie: String,
 }
 
-impl Browser {
+impl Session {
     fn sign_in(client: Client) -> Outcome<Self> {
         let answer = client
             .request("POST", "/console/session")
