@@ -47,8 +47,8 @@ wide_comments() {
 
 # A comment begins with a noun or a verb. A record of the API has the descriptions that callers read.
 bare_questions() {
-  git ls-files 'host/*.rs' 'wit/*.rs' | grep -vE '^wit/frozen/|^host/endpoint/src/records/' |
-    xargs grep -nE '^ *//[/!]? ?(What|Who|Where|Whether)( [^?]*)?$' -- /dev/null | cut -c1-160 |
+  git ls-files '*.rs' | grep -vE '^wit/frozen/|^host/endpoint/src/records/|^connectors/[a-z_]+/src/lib\.rs$' |
+    xargs grep -nE '^ *//[/!]? ?(What|Who|Where|Whether)( .*)?[^?]$' -- /dev/null | cut -c1-160 |
     sed 's/$/   <- begin the comment with a noun or a verb/' || true
 }
 

@@ -14,9 +14,9 @@ use support::{Gate, Gateway, Reply, Setup, Store, Upstream, module, usage, wait_
 /// The budget of memory for calls.
 const MEMORY_MB: u64 = 96;
 
-/// What the process may take besides the budget: the buffers of 40 connections with callers and
-/// services, which the HTTP library lets grow to 400 KiB each, the instances of calls that run, of
-/// which batches have 160 at once, and what the allocator keeps of freed memory.
+/// Memory that the process may take besides the budget: the buffers of 40 connections with callers
+/// and services, which the HTTP library lets grow to 400 KiB each, the instances of calls that run,
+/// of which batches have 160 at once, and what the allocator keeps of freed memory.
 const TOLERANCE_MB: u64 = 192;
 
 /// Callers of each kind. What all of them want is several times the budget.
@@ -34,7 +34,7 @@ const MOST_LOOKS: u32 = 1000;
 /// The megabytes that calls hold at least, if their bytes have to be in memory.
 const FULL_MB: f64 = 24.0;
 
-/// What callers do on one route.
+/// The requests of callers on one route.
 struct Kind {
     name: &'static str,
     request: String,

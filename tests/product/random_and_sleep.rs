@@ -1,4 +1,4 @@
-//! What contract 1.1 adds: random values of the gateway, and a connector that sleeps.
+//! Additions of contract 1.1: random values of the gateway, and a connector that sleeps.
 
 use std::collections::HashSet;
 

@@ -35,7 +35,7 @@ fn a_tenant_that_has_stored_as_much_as_it_may_is_refused_more(store: &Store) {
     acme.post("/agent-sessions", json!({})).problem(507, "tenant-full");
     acme.request("POST", "/webhooks/secrets").send().problem(507, "tenant-full");
     assert_eq!(service.seen().len(), sent, "nothing of it ran");
-    // What is stored is still there, and what stores nothing runs.
+    // Everything that is stored is still there, and a call that stores nothing runs.
     assert_eq!(kept(&acme, "one").header("idempotent-replayed"), "true");
     acme.call("account/change", json!({"path": "/", "waiting": true})).ok();
     kept(&other, "one").ok();

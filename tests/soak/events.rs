@@ -55,7 +55,7 @@ struct Member {
     trouble: Absence,
 }
 
-/// What the service and the receiver know.
+/// Everything that the service and the receiver know.
 #[derive(Default)]
 struct Seen {
     /// The secrets of addresses.

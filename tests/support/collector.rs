@@ -30,7 +30,7 @@ pub struct Span {
     pub parent: String,
     /// The ids of the spans that this one has links to.
     pub links: Vec<String>,
-    /// What other systems added to the trace.
+    /// Entries of other systems in the trace.
     pub state: String,
     /// Names and values of the attributes.
     pub attributes: Vec<(String, String)>,

@@ -1,4 +1,5 @@
-//! What callers and operators do in each step of an upgrade: writes, jobs with webhooks, and swaps.
+//! The work of callers and operators in each step of an upgrade: writes, jobs with webhooks, and
+//! swaps.
 
 use std::collections::{BTreeMap, BTreeSet};
 

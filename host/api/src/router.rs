@@ -114,18 +114,21 @@ pub(super) async fn answer_request(
             count_answer(gateway, found, status);
         }
         // Last, so that an answer that takes the place of another one has them too.
-        if let Ok(value) = HeaderValue::from_str(&request_id)
-            && !is_hook
-        {
-            response.headers_mut().insert(REQUEST_ID, value);
-        }
-        if let Some(origin) = origin {
-            cors::let_page_read(origin, response.headers_mut());
-        }
+        add_headers(&mut response, (!is_hook).then_some(&*request_id), origin);
         response
     };
     let response = answering.instrument(span).await;
     (response, body)
+}
+
+/// Adds the headers that all answers to a caller have.
+fn add_headers(response: &mut Response<HeldBody>, request_id: Option<&str>, origin: Option<HeaderValue>) {
+    if let Some(Ok(id)) = request_id.map(HeaderValue::from_str) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
+    if let Some(origin) = origin {
+        cors::let_page_read(origin, response.headers_mut());
+    }
 }
 
 /// Returns `true` if a route is served while connections or memory are used up, so that an operator

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::conclude::are_different;
 use super::events::Change;
-use super::schema::MAX_IDENTIFIER_CHARACTERS;
 use super::{AccountSecret, ConnectRequest, IntegrationError, Integrations};
 use store::{Account, Connected, Holder, Integration, Labels, NewDelivery, Overwrites, PendingGrant, StoreError};
 
@@ -184,15 +183,6 @@ impl Integrations {
             "account connected"
         );
     }
-}
-
-/// Returns `true` if a text can be the identifier of an integration: a path and a header can carry
-/// it, and the database can look for it.
-pub fn is_identifier(text: &str) -> bool {
-    (1..=MAX_IDENTIFIER_CHARACTERS).contains(&text.chars().count())
-        && text.trim() == text
-        && !text.contains(char::is_control)
-        && !matches!(text, "." | "..")
 }
 
 /// The identifier of an integration: the one that the caller chose, else the account's email

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::schema::{IDENTIFIER_PATTERN, MAX_IDENTIFIER_CHARACTERS};
+use super::identifier::{IDENTIFIER_PATTERN, MAX_IDENTIFIER_CHARACTERS};
 
 /// Longest accepted text: longer than any key in use, and short enough for a header.
 pub(super) const MAX_CHARACTERS: usize = 4096;

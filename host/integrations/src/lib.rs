@@ -12,6 +12,7 @@
 //! - `confirm`: keeps a grant until the caller confirms it
 //! - `connect`: stores the account
 //! - `destination`: the page that the user is sent to at the end
+//! - `identifier`: the form of identifiers
 //! - `schema`: the JSON Schema of the request, and the description of the auth scheme
 //!
 //! Secrets:
@@ -105,6 +106,7 @@ mod destination;
 mod error;
 mod events;
 mod freshness;
+mod identifier;
 mod import;
 mod key;
 mod key_form;
@@ -139,10 +141,10 @@ pub use self::authorization::random_secret;
 pub use self::authorization_result::{AuthorizationResult, Failure};
 pub use self::choose::ChosenIntegration;
 pub use self::confirm::NotConfirmed;
-pub use self::connect::is_identifier;
 pub use self::credentials_form::{CredentialField, CredentialsForm, FieldKind};
 pub use self::destination::Destination;
 pub use self::error::{AccessError, BeginError, IntegrationError};
+pub use self::identifier::is_identifier;
 pub use self::import::{Import, ImportedCredentials};
 pub use self::key::Key;
 pub use self::key_form::{KeyForm, KeyUse};

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::destination::MAX_URL_CHARACTERS;
+use super::identifier::{IDENTIFIER_PATTERN, MAX_IDENTIFIER_CHARACTERS};
 use super::provider::redirect_uri;
 use super::record::AuthTypeName;
 use super::ways::{Member, Way};
@@ -13,13 +14,6 @@ use config::Config;
 use contract::{AddressPart, AuthScheme, Oauth2};
 use contract_rules::account_address::{authority, is_in_host};
 use registry::Connector;
-
-/// Longest identifier: longer than any email address, and short enough for a path and a header.
-pub(super) const MAX_IDENTIFIER_CHARACTERS: usize = 256;
-
-/// The form of identifiers. A header cannot carry control characters, and it loses blanks at both
-/// ends.
-pub(super) const IDENTIFIER_PATTERN: &str = r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$";
 
 /// The most labels of one integration.
 const MAX_LABELS: u32 = 16;

@@ -131,6 +131,36 @@ pub fn keep(catalogues: &Catalogues, view: View, catalogue: Arc<Catalogue>) {
     kept.insert(view, catalogue);
 }
 
+/// A tool with the operation that it calls.
+type Listed<'a> = (Tool, &'a Connector, &'a Operation);
+
+/// Adds the schemas of their answers to the tools that answer JSON and are in the list. The schemas
+/// of a connector are read once.
+fn add_outputs(operations: &mut [Listed<'_>], answer_schemas: impl Fn(&Connector) -> AnswerSchemas) {
+    let mut read: HashMap<String, AnswerSchemas> = HashMap::new();
+    for (tool, connector, operation) in operations {
+        if tool.is_direct && operation.manifest.answer == Answer::Json {
+            let known = read.entry(tool.connector.clone()).or_insert_with(|| answer_schemas(connector));
+            tool.output = Some(Arc::new(output_schema(operation.known_answer(known).as_ref())));
+        }
+    }
+}
+
+/// The tools of the gateway itself that are of use with these operations.
+fn own_tools(operations: &[Listed<'_>], mode: Mode, view: &View) -> Vec<Own> {
+    let has_background = operations.iter().any(|(_, _, operation)| operation.manifest.background);
+    let needs_account = operations.iter().any(|(tool, ..)| tool.needs_account);
+    let has_effect = |effect| operations.iter().any(|(tool, ..)| tool.effect == effect);
+    let is_of_use = |own: &Own| match own {
+        Own::SearchOperations | Own::DescribeOperations => mode == Mode::Search,
+        Own::Call(effect) => mode == Mode::Search && has_effect(*effect),
+        Own::ConnectAccount => needs_account && view.may_connect,
+        Own::ListAccounts => needs_account,
+        Own::GetJob | Own::CancelJob => has_background,
+    };
+    Own::ALL.into_iter().filter(is_of_use).collect()
+}
+
 impl Catalogue {
     /// The tools of a view. Up to `direct_tools` operations each is a tool. A result is cut at
     /// `max_result_bytes`. `answer_schemas` reads the schemas of answers of a connector.
@@ -141,7 +171,7 @@ impl Catalogue {
         max_result_bytes: usize,
         answer_schemas: impl Fn(&Connector) -> AnswerSchemas,
     ) -> Self {
-        let mut operations: Vec<(Tool, &Connector, &Operation)> = Vec::new();
+        let mut operations: Vec<Listed<'_>> = Vec::new();
         for connector in live.values() {
             for operation in connector.operations().filter(|operation| view.has(connector.name(), operation)) {
                 operations.push((tool(connector, operation, view), &**connector, operation));
@@ -159,30 +189,10 @@ impl Catalogue {
         }
         cut_names(operations.iter_mut().map(|(tool, ..)| tool).collect());
         if view.is_structured {
-            let mut read: HashMap<String, AnswerSchemas> = HashMap::new();
-            let answers_json = |operation: &Operation| operation.manifest.answer == Answer::Json;
-            let structured =
-                operations.iter_mut().filter(|(tool, _, operation)| tool.is_direct && answers_json(operation));
-            for (tool, connector, operation) in structured {
-                let connector: &Connector = connector;
-                let known = read.entry(tool.connector.clone()).or_insert_with(|| answer_schemas(connector));
-                tool.output = Some(Arc::new(output_schema(operation.known_answer(known).as_ref())));
-            }
+            add_outputs(&mut operations, answer_schemas);
         }
         operations.sort_by(|(one, ..), (other, ..)| one.name.cmp(&other.name));
-        let has_background = operations.iter().any(|(_, _, operation)| operation.manifest.background);
-        let needs_account = operations.iter().any(|(tool, ..)| tool.needs_account);
-        let has_effect = |effect| operations.iter().any(|(tool, ..)| tool.effect == effect);
-        let own: Vec<Own> = Own::ALL
-            .into_iter()
-            .filter(|own| match own {
-                Own::SearchOperations | Own::DescribeOperations => mode == Mode::Search,
-                Own::Call(effect) => mode == Mode::Search && has_effect(*effect),
-                Own::ConnectAccount => needs_account && view.may_connect,
-                Own::ListAccounts => needs_account,
-                Own::GetJob | Own::CancelJob => has_background,
-            })
-            .collect();
+        let own = own_tools(&operations, mode, view);
         let own_document = |own: &Own| {
             let document = own.document(view.confirms);
             if own.has_long_results() { with_size(document, max_result_bytes) } else { document }

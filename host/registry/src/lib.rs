@@ -93,9 +93,9 @@
 //!    checks that nothing has changed since the candidate was prepared; otherwise the candidate is
 //!    prepared again. It then changes the store in one transaction (`store::modules`): the module
 //!    with its next generation, the entry in the history, and the grants. Then it writes the
-//!    operator's marks, the signature and the module. Last, `live` (`activate`) replaces the table
-//!    of live connectors in one atomic step (`ArcSwap`) and stores the version in `versions`, so
-//!    that a rollback can use it. A call in progress holds an `Arc` of its version and ends on it.
+//!    version into `versions`, so that a rollback can use it, and the operator's marks, the
+//!    signature and the module. Last, `live` (`activate`) replaces the table of live connectors in
+//!    one atomic step (`ArcSwap`). A call in progress holds an `Arc` of its version and ends on it.
 //!    A module that is refused changes nothing, with two exceptions. If no version of the connector
 //!    is live, its last valid version becomes live. A live connector that is refused after its
 //!    grants have changed is no longer live.

@@ -194,7 +194,7 @@ fn the_folder_that_cargo_builds_into_may_be_another_one() {
     let folder = support::home::path(project.folder());
     let elsewhere = tempfile::tempdir().unwrap();
     let core = |target: &Path| target.join("wasm/wasm32-unknown-unknown/connector/words.wasm");
-    // What was built for the project is used in the other folder too.
+    // The other folder uses the crates that were built for the project.
     let built = project.folder().join("target/wasm");
     let copy = |target: &Path| {
         fs::create_dir_all(target).unwrap();

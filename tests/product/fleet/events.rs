@@ -18,7 +18,7 @@ const PUBLIC: &str = "https://hooks.example";
 /// The gateways, each of which the service knows by the first segment of its requests.
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
-/// What has happened at the service.
+/// The changes at the service.
 #[derive(Default)]
 struct Happened {
     changes: usize,

@@ -131,8 +131,8 @@ fn a_database_that_goes_away_in_the_middle_leaves_all_or_nothing() {
     assert_eq!(upload(&one, "", Some(1), module::liar("version=2.0.0")).ok()["generation"], 2);
 }
 
-/// What the database has of `liar`: the live generation with its digest, and the number of entries
-/// that the history and the audit have of its changes.
+/// The state of `liar` in the database: the live generation with its digest, and the number of
+/// entries that the history and the audit have of its changes.
 fn stored(store: &Store) -> (i64, String, i64, i64) {
     let database = store.database();
     let live = database.query("SELECT generation, coalesce(digest, '') FROM live_modules WHERE connector = 'liar'");

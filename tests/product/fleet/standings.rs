@@ -1,4 +1,4 @@
-//! What each gateway makes of the modules of the service, as every gateway tells it.
+//! The standing of each gateway with the modules of the service, as every gateway tells it.
 
 use serde_json::{Value, json};
 use support::home::{file, path};

@@ -245,7 +245,8 @@ impl World {
         assert_eq!(self.call("wait", json!({})).ok(), json!({"waited": true, "date": true}));
     }
 
-    /// What the sandbox does not have is an exception, which an author can catch, and no trap.
+    /// A function that the sandbox does not have is an exception, which an author can catch, and no
+    /// trap.
     fn unavailable(&self, expected: &[&str]) {
         let answer = self.call("unavailable", json!({})).ok();
         let errors: Vec<_> = answer.as_array().unwrap().iter().map(|error| error.as_str().unwrap()).collect();

@@ -87,7 +87,7 @@ fn a_client_that_closes_the_connection_ends_the_request_to_the_service() {
         let mut head = [0; 4096];
         assert!(stream.read(&mut head).unwrap() > 0 && head.starts_with(b"GET /wait "));
         pending.give_up();
-        // What is left of the request, and then its end.
+        // The rest of the request, and then its end.
         let mut rest = Vec::new();
         match stream.read_to_end(&mut rest) {
             Ok(_) => {}

@@ -1,4 +1,4 @@
-//! What agents and generators of clients know of the answers of operations: the schemas that a
+//! Answers of operations, as agents and generators of clients know them: the schemas that a
 //! module has next to its manifest.
 
 use std::fs;

@@ -62,7 +62,7 @@ fn a_client_without_forms_confirms_with_the_digest_once_and_for_the_same_argumen
     assert_eq!(agent.text(TOOL, confirmed("/a", &digest(&asked))), r#"{"erased":true}"#);
     assert!(agent.refusal(TOOL, confirmed("/a", &digest(&asked))).contains("was used"));
     assert_eq!(service.seen().len(), 1);
-    // What cannot run is not asked about.
+    // A call that cannot run is not asked about.
     let wrong = agent.refusal(TOOL, json!({"pat": "/a"}));
     assert!(wrong.contains("/pat") && !wrong.contains("confirm"), "{wrong}");
     // Other operations and other addresses do not ask.

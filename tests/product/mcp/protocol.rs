@@ -220,7 +220,7 @@ fn batches_are_for_the_revision_that_has_them() {
     }
 }
 
-/// What a client can do is in its session id, which every gateway on the database reads.
+/// The abilities of a client are in its session id, which every gateway on the database reads.
 fn a_conversation_needs_no_session_at_any_gateway(store: &support::Store) {
     let described = json!({"identifier": "account", "auth": "none"});
     let gateway = Setup::new().on(store).module("account", module::account(&described)).start();

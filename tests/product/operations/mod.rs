@@ -1,4 +1,4 @@
-//! What operators deploy and watch a gateway with: the files of `host/deploy` and
+//! Files with which operators deploy and watch a gateway: those of `host/deploy` and
 //! `host/docs/operations`.
 
 mod rules;

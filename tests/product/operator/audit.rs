@@ -68,7 +68,7 @@ fn every_change_has_an_entry_with_its_actor(store: &Store) {
     let (added, removed, by_file) = (json!("connector.added"), json!("connector.removed"), json!("file:modules_dir"));
     assert_eq!(seen, [(&removed, &json!(own_key)), (&added, &by_file)]);
 
-    // What failed has no entry.
+    // A change that failed has no entry.
     let before = entries(&client, "").len();
     client.delete(&path("account", "nobody")).problem(404, "unknown-integration");
     client.delete("/admin/keys/key_none").problem(404, "unknown-key");

@@ -264,7 +264,7 @@ fn gateways_add_to_the_same_rows_and_one_that_is_killed_keeps_what_it_has_stored
     wait_for("the usage of both gateways", || (calls(&one) == 7).then_some(()));
     other.kill();
     acme.call("account/forward", json!({"path": "/a"})).ok();
-    // What the gateway that was killed had stored is neither lost nor counted again.
+    // The counts that the killed gateway had stored are neither lost nor counted again.
     let one = one.start_again();
     assert_eq!(calls(&one), 8);
     assert_eq!(one.metric("gateway_dropped_usage_total"), 0.0);

@@ -22,7 +22,7 @@ const LONGEST_ASSERTION_S: u64 = 3600;
 /// The longest life of an application's JWT.
 const LONGEST_APP_TOKEN_S: u64 = 600;
 
-/// What the provider knows of its accounts' credentials.
+/// The provider's knowledge of its accounts' credentials.
 #[derive(Default)]
 pub(super) struct OwnCredentials {
     /// Clients, with their secrets.

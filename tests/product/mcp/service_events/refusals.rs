@@ -1,4 +1,4 @@
-//! What an agent is told if it gets no events.
+//! The words for an agent that gets no events.
 
 use super::*;
 
