@@ -5,6 +5,7 @@
 //! `connectors/docs/testing.md` describes its members.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -29,6 +30,12 @@ const FORMAT: u32 = 1;
 
 /// Number of differences that are listed.
 const SHOWN: usize = 5;
+
+/// Number of events that are shown to an author who changes the connector.
+const SHOWN_EVENTS: usize = 20;
+
+/// Characters of an event that are shown to an author who changes the connector.
+const SHOWN_CHARACTERS: usize = 400;
 
 /// A recording of a notification.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -110,7 +117,15 @@ impl Pushed {
     /// `File` or `Unreadable`.
     pub(crate) fn read(file: &Path) -> Result<Option<Self>, PushedError> {
         let text = fs::read(file).map_err(|source| FileError { file: file.to_owned(), source })?;
-        let text = json_text::without_mark(&text);
+        Self::parse(&text, file)
+    }
+
+    /// As [`Pushed::read`], with the text of the file.
+    ///
+    /// # Errors
+    /// `Unreadable`.
+    pub(crate) fn parse(text: &[u8], file: &Path) -> Result<Option<Self>, PushedError> {
+        let text = json_text::without_mark(text);
         // A file that is no JSON is reported as a recording of a call.
         let is_push = serde_json::from_slice::<Value>(text).is_ok_and(|value| value.get("push").is_some());
         if !is_push {
@@ -142,7 +157,16 @@ impl Pushed {
             write().map_err(|source| FileError { file: file.to_owned(), source })?;
             return Ok(Vec::new());
         }
-        Ok(differences(&self.events, &found))
+        Ok(differences(&self.events, &found, usize::MAX))
+    }
+
+    /// Lines with the events of the notification, and those in which they differ from the recorded
+    /// events. Long lists and events are cut.
+    ///
+    /// # Errors
+    /// If the notification is not accepted.
+    pub(crate) fn shown(&self, connector: &Connector) -> Result<Vec<String>, PushedError> {
+        Ok(shown(&self.events, &self.events_at(connector)?))
     }
 
     /// The events of the notification.
@@ -213,10 +237,42 @@ impl Pushed {
     }
 }
 
-fn differences(expected: &[PushedEvent], found: &[PushedEvent]) -> Vec<String> {
+impl fmt::Display for PushedEvent {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, triggers, data } = self;
+        let triggers = if triggers.is_empty() { "no trigger".to_owned() } else { format!("[{}]", triggers.join(", ")) };
+        write!(formatter, "kind `{kind}` of {triggers} with {data}")
+    }
+}
+
+/// The lines about events that were found. See [`Pushed::shown`].
+fn shown(expected: &[PushedEvent], found: &[PushedEvent]) -> Vec<String> {
+    let events = found.iter().enumerate().take(SHOWN_EVENTS);
+    let mut lines: Vec<String> = events
+        .map(|(index, event)| format!("event {}: {}", index + 1, cut(event.to_string(), SHOWN_CHARACTERS)))
+        .collect();
+    match found.len() {
+        0 => lines.push("the notification carries no event".to_owned()),
+        number if number > SHOWN_EVENTS => lines.push(format!("the notification carries {number} events")),
+        _ => {}
+    }
+    lines.extend(differences(expected, found, SHOWN_CHARACTERS));
+    lines
+}
+
+/// The text, or its first `longest` characters.
+fn cut(text: String, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+/// The first lines in which the events differ. Each event has at most `longest` characters there.
+fn differences(expected: &[PushedEvent], found: &[PushedEvent], longest: usize) -> Vec<String> {
     let text = |event: Option<&PushedEvent>| match event {
         None => "none".to_owned(),
-        Some(PushedEvent { kind, triggers, data }) => format!("kind `{kind}` of [{}] with {data}", triggers.join(", ")),
+        Some(event) => cut(event.to_string(), longest),
     };
     let number = expected.len().max(found.len());
     let different = (0..number).filter(|index| expected.get(*index) != found.get(*index));
@@ -247,17 +303,47 @@ mod tests {
     #[test]
     fn events_that_differ_are_shown_with_both_forms() {
         let (opened, closed) = (event("issues/opened", json!({"a": 1})), event("issues/closed", json!({})));
-        assert!(differences(from_ref(&opened), from_ref(&opened)).is_empty());
+        assert!(differences(from_ref(&opened), from_ref(&opened), usize::MAX).is_empty());
         assert_eq!(
-            differences(from_ref(&opened), &[closed]),
+            differences(from_ref(&opened), &[closed], usize::MAX),
             [
                 "event 1: the recording has kind `issues/opened` of [issue] with {\"a\":1}; the inbox reads kind `issues/closed` of [issue] with {}"
             ]
         );
         assert_eq!(
-            differences(&[], &[opened]),
+            differences(&[], &[opened], usize::MAX),
             ["event 1: the recording has none; the inbox reads kind `issues/opened` of [issue] with {\"a\":1}"]
         );
+    }
+
+    #[test]
+    fn an_author_sees_each_event_in_a_short_line_and_what_differs() {
+        let (opened, closed) = (event("issues/opened", json!({"a": 1})), event("issues/closed", json!({})));
+        let line = "event 1: kind `issues/opened` of [issue] with {\"a\":1}";
+        assert_eq!(shown(from_ref(&opened), from_ref(&opened)), [line]);
+        assert_eq!(
+            shown(&[closed], from_ref(&opened)),
+            [
+                line,
+                "event 1: the recording has kind `issues/closed` of [issue] with {}; the inbox reads kind `issues/opened` of [issue] with {\"a\":1}"
+            ]
+        );
+        let of_none = PushedEvent { triggers: Vec::new(), ..opened.clone() };
+        let none = "event 1: kind `issues/opened` of no trigger with {\"a\":1}";
+        assert_eq!(shown(from_ref(&of_none), from_ref(&of_none)), [none]);
+        assert_eq!(shown(&[], &[]), ["the notification carries no event"]);
+        assert_eq!(
+            shown(from_ref(&opened), &[]),
+            [
+                "the notification carries no event",
+                "event 1: the recording has kind `issues/opened` of [issue] with {\"a\":1}; the inbox reads none"
+            ]
+        );
+        let long = vec![event("long", json!("é".repeat(1_000))); SHOWN_EVENTS + 1];
+        let lines = shown(&long, &long);
+        assert_eq!(lines.len(), SHOWN_EVENTS + 1);
+        assert!(lines[0].ends_with("é…") && lines[0].chars().count() < SHOWN_CHARACTERS + 20, "{}", lines[0]);
+        assert_eq!(lines[SHOWN_EVENTS], "the notification carries 21 events");
     }
 
     #[test]

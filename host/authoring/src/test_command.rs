@@ -1,7 +1,6 @@
 //! `connectors test`: builds a project, replays its recordings against the module, and runs its own
 //! tests.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -17,9 +16,7 @@ use crate::module_file::FileError;
 use crate::output::{print, remark};
 use crate::project::{Project, ProjectError};
 use crate::pushed::{Pushed, PushedError};
-
-/// The folder of a project's recordings.
-const RECORDINGS: &str = "recordings";
+use crate::recordings;
 
 /// The options of `connectors test`.
 #[derive(Clone, Debug, Args)]
@@ -77,13 +74,11 @@ pub(crate) async fn run(arguments: &TestArguments, config: &Config) -> Result<()
     let project = Project::find(&arguments.folder)?;
     let module = project.module();
     build::write_module(&project, &module)?;
-    let files = recordings(&arguments.folder.join(RECORDINGS))?;
+    let folder = arguments.folder.join(recordings::FOLDER);
+    let files = recordings::files(&folder)?;
     let mut failed = 0;
     if files.is_empty() {
-        remark(format_args!(
-            "No recordings in `{}`; `connectors call --record` makes one.",
-            arguments.folder.join(RECORDINGS).display()
-        ));
+        remark(format_args!("No recordings in `{}`; `connectors call --record` makes one.", folder.display()));
     } else {
         let mut local = LocalCall::open(&module, config, &AuthorSettings::default()).await?;
         for file in &files {
@@ -137,17 +132,4 @@ fn lost_pointers(local: &LocalCall, file: &Path) -> Vec<String> {
     let Ok(recording) = read_recording(file) else { return Vec::new() };
     let lost = |answer| identity::lost(local.connector(), &recording.operation, &Value::from(answer));
     recording.answer().map(lost).unwrap_or_default()
-}
-
-/// The recordings in a folder, sorted. Empty if there is no folder.
-fn recordings(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
-    let failed = |source| FileError { file: folder.to_owned(), source };
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
-    let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(failed)?;
-    let mut files: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
-    files.sort();
-    Ok(files)
 }

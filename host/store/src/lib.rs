@@ -159,7 +159,7 @@ pub use self::tenants::{MAX_COUNT, Tenant};
 pub use self::tool_sets::{NewToolSet, StoredToolSet};
 pub use self::triggers::{
     EVENTS_BYTES, EventDelivery, EventWebhooks, IntegrationChange, KeptEvents, NewEvent, NewTrigger, Removed,
-    StoredEvent, Trigger, TriggerChange, TriggerFilter, TriggerState, event_id, new_trigger_id,
+    StoredEvent, Told, Trigger, TriggerChange, TriggerFilter, TriggerState, event_id, new_trigger_id,
 };
 pub use self::usage::{
     NewUsageBatch, UsageBy, UsageCounts, UsageFilter, UsageKey, UsagePlace, UsageRow, new_usage_batch_id,

@@ -78,6 +78,7 @@ pub(crate) static TABLES: Tables = tables! {
     each "0040_unasked_services",
     each "0041_unknown_accounts",
     both "0042_waiting_webhooks",
+    each "0043_told_disabled",
 };
 
 #[cfg(test)]

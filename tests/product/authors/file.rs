@@ -4,9 +4,11 @@
 use std::fs;
 use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use support::home::path;
-use support::{Home, Reply, Setup, Upstream};
+use support::process::Process;
+use support::{Home, Reply, Setup, Upstream, wait_for};
+use tempfile::TempDir;
 
 /// A project that `connectors new` makes.
 struct FileProject {
@@ -124,4 +126,96 @@ fn schemas_of_answers_that_do_not_belong_to_the_file_are_refused_when_it_is_buil
         }
     }
     assert!(!project.folder.join("words.wasm").exists() && !packed.exists());
+}
+
+/// A connector whose notifications have a signature and carry messages.
+const CHAT: &str = r#"
+identifier = "chat"
+version = "0.1.0"
+title = "Chat"
+
+[auth.oauth2]
+provider = "chat_service"
+authorization_url = "https://chat.example.com/oauth/authorize"
+token_url = "https://chat.example.com/oauth/token"
+scopes = ["messages.read"]
+identity = { operation = "me", id = "/id" }
+
+[upstreams]
+api = "https://chat.example.com/api"
+
+[inboxes.events]
+checks = [{ hmac = { signature = { header = "X-Signature" }, prefix = "sha256=" } }]
+id = [{ pointer = "/id" }]
+kind = [{ pointer = "/type" }]
+data = "/message"
+accounts = [{ place = { pointer = "/user" }, account = "/id" }]
+
+[triggers.message]
+title = "Message received"
+description = "Someone has written to the user."
+example = { text = "It is ready." }
+kinds = ["message"]
+inboxes = ["events"]
+
+[operations.me]
+request = "GET api /me"
+doc = "The user of the account."
+"#;
+
+/// The recording of a message, signed with `a-secret`.
+fn recorded_message(secret: &str, events: &Value) -> String {
+    let recording = json!({
+        "format": 1,
+        "inbox": "events",
+        "secret": secret,
+        "push": {
+            "headers": [["X-Signature", "sha256=4c989bf4d53786cbcb68633a31b11e59173fa0970197efd51000596016c221c7"]],
+            "body": r#"{"id":"1","type":"message","user":"ann","message":{"text":"It is ready."}}"#,
+        },
+        "events": events,
+    });
+    recording.to_string()
+}
+
+#[test]
+fn a_saved_notification_is_tried_with_the_version_that_is_live() {
+    let project = FileProject::new();
+    fs::write(project.file(), CHAT).unwrap();
+    let temporary = TempDir::new().unwrap();
+    let mut command = project.home.command(&["connectors", "dev", path(&project.folder)]);
+    let mut dev = Process::start(command.env("TMPDIR", temporary.path()));
+    let wait_for_line = |dev: &mut Process, words: &str| {
+        wait_for(words, || {
+            let lines = dev.lines();
+            let is_there = lines.iter().any(|line| line.starts_with(words));
+            assert!(is_there || dev.ended().is_none(), "the command has ended:\n{}", lines.join("\n"));
+            is_there.then_some(())
+        });
+    };
+    wait_for_line(&mut dev, "chat 0.1.0 is live after ");
+
+    let save = |text: &str| fs::write(project.folder.join("recordings/message.json"), text).unwrap();
+    let data = json!({"text": "It is ready."});
+    let event = r#"kind `message` of [message] with {"text":"It is ready."}"#;
+    save(&recorded_message("a-secret", &json!([])));
+    wait_for_line(&mut dev, &format!("recordings/message.json: event 1: {event}"));
+    let differs = format!("recordings/message.json: event 1: the recording has none; the inbox reads {event}");
+    wait_for_line(&mut dev, &differs);
+
+    let events = json!([{"kind": "message", "triggers": ["message"], "data": data}]);
+    save(&recorded_message("another-secret", &events));
+    wait_for_line(&mut dev, "recordings/message.json: the notification is not verified: the signature was made with");
+    save("{");
+    wait_for_line(&mut dev, "`recordings/message.json` is no recording of a notification: EOF while parsing an object");
+
+    // The next version tries it again.
+    save(&recorded_message("a-secret", &events));
+    fs::write(project.file(), CHAT.replace(r#"kinds = ["message"]"#, r#"kinds = ["note"]"#)).unwrap();
+    let of_none = r#"kind `message` of no trigger with {"text":"It is ready."}"#;
+    wait_for_line(&mut dev, &format!("recordings/message.json: event 1: {of_none}"));
+    let differs = format!("recordings/message.json: event 1: the recording has {event}; the inbox reads {of_none}");
+    wait_for_line(&mut dev, &differs);
+    // Recordings of calls are for `connectors test`.
+    assert!(dev.lines().iter().all(|line| !line.contains("recordings/define.json")), "{:?}", dev.lines());
 }

@@ -1,4 +1,8 @@
 //! Events of a service at several gateways that die.
+//!
+//! - [`frozen`]: a gateway that stands still and continues
+
+mod frozen;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -62,22 +66,40 @@ fn begin_push(gateway: &Gateway, happened: &Mutex<Happened>, id: &str) -> suppor
     gateway.anonymous().request("POST", url.strip_prefix(PUBLIC).unwrap()).json(&items).begin()
 }
 
+/// Gateways on one database, each of which reaches the service under its name.
+fn gateways_named(names: &[&str], store: &Store, service: &Upstream, provider: &OAuthProvider) -> Vec<Gateway> {
+    let setup = |name: &str| {
+        let setup = Setup::new().on(store).guest("notified").provider("notified", provider, &[("accounts", "")]);
+        let setup = setup.config(&format!("upstreams.api = \"{}/{name}\"", service.url()));
+        setup.config(&format!("[callbacks]\nallow_private_network = true\n[hooks]\npublic_url = \"{PUBLIC}\""))
+    };
+    let first = registered(setup(names[0]).start(), provider);
+    let key = key_of(&first);
+    let mut gateways = vec![first];
+    gateways.extend(names[1..].iter().map(|name| setup(name).general(&key).start()));
+    wait_for_ready(&gateways[0], names.len());
+    gateways
+}
+
+/// Waits until the service gets a read after so many requests, and returns the index of the gateway
+/// that reads. `read_now` makes reads due.
+fn wait_for_reader(service: &Upstream, before: usize, read_now: impl Fn()) -> usize {
+    wait_for("a read", || {
+        // A read that ends sets the time of the next one, also after it was set here.
+        read_now();
+        let mut paths = service.seen().into_iter().skip(before).map(|seen| seen.path);
+        let path = paths.find(|path| path.ends_with("/changes"))?;
+        NAMES.iter().position(|name| path.starts_with(&format!("/{name}/")))
+    })
+}
+
 #[test]
 fn readers_that_are_killed_lose_no_event_and_deliver_none_under_two_ids() {
     let (store, happened) = (Store::postgres(), Arc::<Mutex<Happened>>::default());
     let (service, receiver, provider) =
         (service(&happened), Upstream::start(), OAuthProvider::start(Dialect::strict()));
     receiver.reply("*", Reply::empty(204));
-    let setup = |name: &str| {
-        let setup = Setup::new().on(&store).guest("notified").provider("notified", &provider, &[("accounts", "")]);
-        let setup = setup.config(&format!("upstreams.api = \"{}/{name}\"", service.url()));
-        setup.config(&format!("[callbacks]\nallow_private_network = true\n[hooks]\npublic_url = \"{PUBLIC}\""))
-    };
-    let first = registered(setup(NAMES[0]).start(), &provider);
-    let key = key_of(&first);
-    let mut gateways = vec![first];
-    gateways.extend(NAMES[1..].iter().map(|name| setup(name).general(&key).start()));
-    wait_for_ready(&gateways[0], NAMES.len());
+    let mut gateways = gateways_named(&NAMES, &store, &service, &provider);
     let client = gateways[0].client();
     let (_, secret) = make_secret(&client);
     connect(&client, "notified", "ada");
@@ -115,17 +137,7 @@ fn readers_that_are_killed_lose_no_event_and_deliver_none_under_two_ids() {
             expected.extend([1, 0].map(|before| format!("read-{}", happened.changes - before)));
         }
         let before = service.seen().len();
-        let reader = wait_for("a read", || {
-            // A read that ends sets the time of the next one, also after it was set here.
-            read_now();
-            let path = service
-                .seen()
-                .into_iter()
-                .skip(before)
-                .map(|seen| seen.path)
-                .find(|path| path.ends_with("/changes"))?;
-            NAMES.iter().position(|name| path.starts_with(&format!("/{name}/")))
-        });
+        let reader = wait_for_reader(&service, before, read_now);
         let pushed = format!("push-{round}");
         let unanswered = begin_push(&gateways[reader], &happened, &pushed);
         gateways[reader].kill();

@@ -1,5 +1,8 @@
 //! More requests than a service sends.
 
+use std::io::Write;
+use std::net::TcpStream;
+
 use support::Pending;
 use support::wire::{answer, connection};
 
@@ -66,9 +69,7 @@ fn a_sender_that_fails_too_often_is_not_read_any_more() {
     // Another sender, and another inbox, are not affected.
     assert_eq!(from(inbox.push(&client, &message("1"), 0), "192.0.2.2").send().status, 200);
     let other = Inbox::of(&gateway, "challenged", Some(SECRET));
-    let call = client.request("POST", &other.path).header("x-event", "ping").body("{}");
-    let call = call.header("x-webhooks-signature", &format!("sha256={}", hmac_base64(SECRET, b"{}")));
-    assert_eq!(from(call, "192.0.2.1").send().status, 200);
+    assert_eq!(from(ping(&other, &client, "{}"), "192.0.2.1").send().status, 200);
 }
 
 #[test]
@@ -103,4 +104,49 @@ fn notifications_have_a_tenth_of_the_places_of_connections() {
     gateway.client().get("/connectors").ok();
     drop(slow);
     wait_for("a place to be free", || (inbox.push(&client, "{}", 0).send().status == 200).then_some(()));
+}
+
+/// A notification that says nothing, at an inbox whose bodies may have a mebibyte.
+fn ping(inbox: &Inbox, client: &Client, body: &str) -> Call {
+    let signature = format!("sha256={}", hmac_base64(SECRET, body.as_bytes()));
+    let call = client.request("POST", &inbox.path).header("x-event", "ping").body(body.to_owned());
+    call.header("x-webhooks-signature", &signature)
+}
+
+#[test]
+fn notifications_have_an_eighth_of_the_memory_and_callers_have_the_rest() {
+    const LARGEST: usize = 1 << 20;
+    let gateway = gateway("memory_mb = 32");
+    let inbox = Inbox::of(&gateway, "challenged", Some(SECRET));
+    let client = gateway.anonymous();
+    let large = format!("\"{}\"", "a".repeat(LARGEST - 2));
+    assert_eq!(ping(&inbox, &client, &large).send().status, 200);
+    let head = format!("POST {} HTTP/1.1\r\nHost: x\r\nContent-Length: {LARGEST}\r\n\r\n", inbox.path);
+    let unfinished = vec![b' '; LARGEST - 1];
+    let (answer, slow) = wait_for("a refusal", || {
+        // The gateway waits five seconds for the rest, in which a busy machine may do nothing else.
+        let slow: Vec<TcpStream> = (0..4)
+            .map(|_| {
+                let mut stream = connection(&gateway.address(), head.as_bytes());
+                // The gateway may refuse the body before it is sent.
+                let _ = stream.write_all(&unfinished);
+                stream
+            })
+            .collect();
+        let answer = ping(&inbox, &client, &large).try_send().ok()?;
+        (answer.status == 503).then_some((answer, slow))
+    });
+    assert_eq!(answer.text(), "{}");
+    assert!(!answer.header("retry-after").is_empty());
+    let made = gateway.client().post("/admin/inboxes", json!({"connector": "notified", "inbox": "tokens"}));
+    assert_eq!(made.status, 201, "{}", made.text());
+    wait_for("the record", || {
+        let path = format!("/admin/hook-requests?inbox={}&outcome=rejected&limit=200", inbox.id);
+        let records = gateway.client().get(&path).ok();
+        records["hook_requests"].as_array()?.iter().any(|record| record["reason"] == "no-memory").then_some(())
+    });
+    drop(slow);
+    wait_for("memory to be free", || {
+        ping(&inbox, &client, &large).try_send().ok().filter(|answer| answer.status == 200)
+    });
 }

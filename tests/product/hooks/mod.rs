@@ -4,6 +4,7 @@
 //! - [`handshakes`]: requests by which a service proves that the address is the gateway's
 //! - [`tokens`]: notifications with a token of an issuer
 //! - [`events`]: from a notification to an event
+//! - [`requests`]: what operators see of requests
 //! - [`floods`]: more requests than a service sends
 //! - [`listener`]: the address for services alone
 //! - [`store`]: the store behind notifications
@@ -14,6 +15,7 @@ mod floods;
 mod handshakes;
 mod listener;
 mod refused;
+mod requests;
 mod starting;
 mod store;
 mod tokens;
@@ -50,7 +52,16 @@ pub(crate) struct Inbox {
 impl Inbox {
     /// Makes an inbox, and gives it a secret if it needs one.
     fn of(gateway: &Gateway, name: &str, secret: Option<&str>) -> Self {
-        let made = gateway.client().post("/admin/inboxes", json!({"connector": "notified", "inbox": name}));
+        Self::made(gateway, json!({"connector": "notified", "inbox": name}), secret)
+    }
+
+    /// Makes an inbox for the accounts of a tenant.
+    fn of_tenant(gateway: &Gateway, tenant: &str) -> Self {
+        Self::made(gateway, json!({"connector": "notified", "inbox": "signed", "tenant": tenant}), Some(SECRET))
+    }
+
+    fn made(gateway: &Gateway, body: Value, secret: Option<&str>) -> Self {
+        let made = gateway.client().post("/admin/inboxes", body);
         assert_eq!(made.status, 201, "{}", made.text());
         let record = made.json();
         let (id, url) = (record["id"].as_str().unwrap().to_owned(), record["url"].as_str().unwrap().to_owned());

@@ -1,4 +1,10 @@
 //! The life of a trigger: what it gets, what its subscription goes through, and how it ends.
+//!
+//! - [`renewals`]: subscriptions that the service renews
+//! - [`outages`]: a service that does not answer, and a database that is away meanwhile
+
+mod outages;
+mod renewals;
 
 use std::time::Duration;
 
@@ -18,9 +24,20 @@ struct Subscriptions {
     refuses: Option<u16>,
 }
 
+/// The part of the configuration with which services can notify the gateway.
+fn config() -> String {
+    format!("[hooks]\npublic_url = \"{PUBLIC}\"")
+}
+
 /// A world whose service makes subscriptions.
 fn notified() -> (World, Arc<Mutex<Subscriptions>>) {
-    let world = world_with(&format!("[hooks]\npublic_url = \"{PUBLIC}\""));
+    let world = world_with(&config());
+    let subscriptions = serve_subscriptions(&world);
+    (world, subscriptions)
+}
+
+/// Lets the service of a world make subscriptions.
+fn serve_subscriptions(world: &World) -> Arc<Mutex<Subscriptions>> {
     let subscriptions: Arc<Mutex<Subscriptions>> = Arc::default();
     let shared = Arc::clone(&subscriptions);
     world.service.on("/subscriptions", move |seen| {
@@ -29,12 +46,19 @@ fn notified() -> (World, Arc<Mutex<Subscriptions>>) {
         if let Some(status) = subscriptions.refuses {
             return Reply::empty(status);
         }
-        let text = |name: &str| body[name].as_str().unwrap().to_owned();
-        subscriptions.made.push((text("notificationUrl"), text("clientState")));
-        Reply::json(json!({"id": format!("s{}", subscriptions.made.len())})).status(201)
+        Reply::json(json!({"id": subscriptions.make(&body)})).status(201)
     });
     world.service.reply("*", Reply::empty(204));
-    (world, subscriptions)
+    subscriptions
+}
+
+impl Subscriptions {
+    /// Makes the subscription of a request, and returns its id.
+    fn make(&mut self, body: &Value) -> String {
+        let text = |name: &str| body[name].as_str().unwrap().to_owned();
+        self.made.push((text("notificationUrl"), text("clientState")));
+        format!("s{}", self.made.len())
+    }
 }
 
 fn item() -> Value {
@@ -67,6 +91,11 @@ impl World {
     #[track_caller]
     fn wait_for_status(&self, id: &str, status: &str) -> Value {
         wait_for(status, || Some(self.record(id)).filter(|record| record["status"] == status))
+    }
+
+    /// The types of all events.
+    fn kinds(&self, id: &str) -> Vec<Value> {
+        self.events(id, "")["events"].as_array().unwrap().iter().map(|event| event["type"].clone()).collect()
     }
 
     /// The ids in the data of all events.
@@ -126,8 +155,7 @@ fn a_trigger_that_is_made_while_the_last_one_is_deleted_gets_another_subscriptio
     world.service.reply("*", Reply::empty(204).behind(&gate));
     let deleting = world.client().request("DELETE", &format!("/triggers/{id}")).begin();
     wait_for("the end at the service", || (world.asked("DELETE") == 1).then_some(()));
-    let making = world.client().request("POST", "/triggers").header("x-user-identifier", &email("ada"));
-    let making = making.json(&item()).begin();
+    let making = world.making("ada", &item()).begin();
     let listed = || world.client().get("/triggers").ok()["triggers"].as_array().unwrap().len();
     wait_for("the new trigger", || (listed() == 1).then_some(()));
     gate.open();
@@ -240,9 +268,7 @@ fn a_trigger_whose_account_has_expired_waits_for_the_user_and_continues_at_its_c
     assert!(waiting["reason"].as_str().unwrap().contains("again"), "{waiting}");
     world.connect();
     wait_for("the events", || (world.ids(&id).len() == 3).then_some(()));
-    let kinds: Vec<Value> =
-        world.events(&id, "")["events"].as_array().unwrap().iter().map(|event| event["type"].clone()).collect();
-    assert_eq!(kinds, ["trigger.degraded", "notified.change", "trigger.recovered"]);
+    assert_eq!(world.kinds(&id), ["trigger.degraded", "notified.change", "trigger.recovered"]);
     world.wait_for_status(&id, "active");
 }
 

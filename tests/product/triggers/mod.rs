@@ -1,8 +1,12 @@
 //! Triggers, as applications and operators use them.
 //!
 //! - [`making`]: what is checked before a trigger is made, and in which order
+//! - [`records`]: what callers see of their triggers, and what they change
 //! - [`life`]: what a trigger gets, what its subscription goes through, and how it ends
 //! - [`reading`]: events that are read, pulled, delivered and sent once more
+//! - [`control`]: webhooks about the trigger itself
+//! - [`accounts`]: events of the gateway about accounts
+//! - [`keeping`]: events that are no longer kept, or no longer known
 //! - [`backlog`]: events for which a tenant has no room
 //! - [`keys`]: triggers on accounts with an API key
 //! - [`owners`]: whose triggers a caller sees, and what a limited key may do
@@ -11,7 +15,10 @@
 //! - [`local_push`]: a push without the service, as the page for operators says
 //! - [`shipped`]: the types of the product's connectors, each with a stand-in for its service
 
+mod accounts;
 mod backlog;
+mod control;
+mod keeping;
 mod keys;
 mod life;
 mod local_push;
@@ -20,6 +27,7 @@ mod operators;
 mod owners;
 mod page;
 mod reading;
+mod records;
 mod shipped;
 
 use std::sync::Arc;
@@ -27,7 +35,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use support::accounts::email;
-use support::{Answer, Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, wait_for};
+use support::{Answer, Call, Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, wait_for};
 
 use crate::integrations::{connect, registered};
 
@@ -51,19 +59,26 @@ pub(crate) fn world_with(config: &str) -> World {
 
 /// The same, on a database.
 pub(crate) fn world_on(store: &Store, config: &str) -> World {
+    world_of(Setup::new().on(store), config)
+}
+
+/// The same, with a setup that has the database.
+fn world_of(setup: Setup, config: &str) -> World {
     let (service, provider) = (Upstream::start(), OAuthProvider::start(Dialect::strict()));
-    let changes: Arc<Mutex<Vec<Value>>> = Arc::default();
-    let setup = Setup::new()
-        .on(store)
-        .guest("notified")
-        .provider("notified", &provider, &[("accounts", "")])
-        .config(&format!("upstreams.api = \"{}\"", service.url()))
-        .config("[callbacks]\nallow_private_network = true")
-        .config(config);
+    let setup = configured(setup.guest("notified"), &service, &provider, config);
     let gateway = registered(setup.start(), &provider);
-    let world = World { gateway, service, changes, provider };
+    let world = World { gateway, service, changes: Arc::default(), provider };
     world.serve_changes();
     world
+}
+
+/// Adds the configuration of the connector to a setup, and a further part of the configuration.
+fn configured(setup: Setup, service: &Upstream, provider: &OAuthProvider, config: &str) -> Setup {
+    setup
+        .provider("notified", provider, &[("accounts", "")])
+        .config(&format!("upstreams.api = \"{}\"", service.url()))
+        .config("[callbacks]\nallow_private_network = true")
+        .config(config)
 }
 
 /// The body of a trigger on a folder.
@@ -108,7 +123,12 @@ impl World {
 
     /// Sends the body of a trigger on the account `ada`.
     pub(crate) fn make(&self, body: &Value) -> Answer {
-        self.client().request("POST", "/triggers").header("x-user-identifier", &email("ada")).json(body).send()
+        self.making("ada", body).send()
+    }
+
+    /// A request for a trigger on the account of a user.
+    fn making(&self, user: &str, body: &Value) -> Call {
+        self.client().request("POST", "/triggers").header("x-user-identifier", &email(user)).json(body)
     }
 
     /// Makes a trigger, and waits until the gateway has read once. Returns its id.
@@ -144,6 +164,14 @@ impl World {
             assert!([202, 429].contains(&answer.status), "{}", answer.text());
             (answer.status == 202).then_some(())
         });
+    }
+
+    /// Waits until no work on subscriptions is due or in progress.
+    #[track_caller]
+    fn settle(&self) {
+        let is_busy = "UPDATE subscriptions SET rung = rung
+             WHERE leased_until IS NOT NULL OR due_at <= unixepoch('subsec') * 1000";
+        wait_for("all work to be done", || (self.gateway.home().sqlite(is_busy) == 0).then_some(()));
     }
 
     /// A page of events.

@@ -36,6 +36,53 @@ fn an_operator_sees_the_triggers_of_all_tenants_and_deletes_them() {
 }
 
 #[test]
+fn the_service_is_asked_for_another_subscription_if_an_operator_wants_one() {
+    let world = world_with("[hooks]\npublic_url = \"https://hooks.example\"");
+    world.service.reply("*", Reply::empty(204));
+    world.service.reply("/subscriptions", Reply::json(json!({"id": "s"})).status(201));
+    world.connect();
+    let asked = || {
+        let seen = world.service.seen();
+        seen.iter().filter(|seen| seen.method == "POST" && seen.path == "/subscriptions").count()
+    };
+    let id = world.trigger(&json!({"connector": "notified", "type": "item"}));
+    assert_eq!(asked(), 1);
+    let again = world.client().post(&format!("/admin/triggers/{id}/resubscribe"), json!({}));
+    assert_eq!(again.status, 202, "{}", again.text());
+    wait_for("another subscription", || (asked() == 2 && world.record(&id)["status"] == "active").then_some(()));
+}
+
+#[test]
+fn what_a_caller_does_to_a_trigger_is_in_the_audit_log() {
+    let world = world();
+    world.connect();
+    let id = world.trigger(&on_folder("plans"));
+    let patch = |body: Value| world.client().request("PATCH", &format!("/triggers/{id}")).json(&body).send().ok();
+    patch(json!({"labels": {"team": "blue"}}));
+    patch(json!({"paused": true}));
+    let event = world.client().post(&format!("/triggers/{id}/test"), json!({})).ok()["event_id"].clone();
+    world.client().post(&format!("/triggers/{id}/replay"), json!({"event_ids": [event]})).ok();
+    world.client().delete(&format!("/triggers/{id}")).ok();
+    let entries = world.client().get(&format!("/admin/audit?target={id}")).ok()["entries"].as_array().unwrap().clone();
+    let actions: Vec<&Value> = entries.iter().rev().map(|entry| &entry["action"]).collect();
+    assert_eq!(
+        actions,
+        [
+            "trigger.created",
+            "trigger.changed",
+            "trigger.paused",
+            "trigger.changed",
+            "trigger.replayed",
+            "trigger.deleted"
+        ]
+    );
+    let by_the_caller = |entry: &Value| {
+        entry["tenant"] == "default" && entry["actor"] == entries[0]["actor"] && entry["actor"] != "gateway"
+    };
+    assert!(entries.iter().all(by_the_caller), "{entries:?}");
+}
+
+#[test]
 fn an_inbox_has_two_secrets_at_most_and_shows_none() {
     let world = world();
     let operator = world.client();

@@ -88,3 +88,36 @@ fn a_limited_key_uses_the_types_that_it_names() {
     assert_eq!(make(&whole).status, 201);
     assert_eq!(whole.get("/triggers").ok()["triggers"].as_array().unwrap().len(), 2);
 }
+
+#[test]
+fn a_tenant_with_many_reads_that_are_due_does_not_keep_those_of_another_tenant_waiting() {
+    let world = world_with("[triggers]\nreaders = 2");
+    world.connect();
+    world.trigger(&on_folder("plans"));
+    let acme = client(&world.gateway, "acme", None, "operate,integrate");
+    connect(&acme, "notified", "bob");
+    for folder in ["a", "b", "c", "d", "e", "f"] {
+        let call = acme.request("POST", "/triggers").header("x-user-identifier", &email("bob"));
+        let made = call.json(&on_folder(folder)).send();
+        assert_eq!(made.status, 201, "{}", made.text());
+    }
+    world.settle();
+    let gate = support::Gate::default();
+    let held = gate.clone();
+    world.service.on("/changes", move |_| Reply::json(json!({"cursor": "0", "changes": []})).behind(&held));
+    let before = world.service.seen().len();
+    // Those of the tenant with many are due since longer.
+    let due = "UPDATE subscriptions SET read_at = 0, due_at = CASE tenant WHEN 'acme' THEN 0 ELSE 1 END";
+    assert_eq!(world.gateway.home().sqlite(due), 7);
+    world.service.wait_for_requests(before + 2);
+    let read = |count: usize| {
+        let seen = world.service.seen().into_iter().skip(before).take(count);
+        seen.filter_map(|seen| seen.parameter("folder")).collect::<Vec<String>>()
+    };
+    assert!(read(2).contains(&"plans".to_owned()), "{:?}", read(2));
+    gate.open();
+    world.service.wait_for_requests(before + 7);
+    let mut all = read(7);
+    all.sort_unstable();
+    assert_eq!(all, ["a", "b", "c", "d", "e", "f", "plans"]);
+}

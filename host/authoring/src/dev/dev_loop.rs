@@ -1,4 +1,5 @@
-//! Builds a project and swaps the module into a gateway, whenever the author saves a source.
+//! Builds a project and swaps the module into a gateway, whenever the author saves a source. Tries
+//! the recordings of notifications with it.
 
 use std::fmt;
 use std::io;
@@ -10,7 +11,8 @@ use connector_gateway::{AuthorSettings, Config, Connector, Installation};
 use tempfile::TempDir;
 
 use super::arguments::DevArguments;
-use super::watch::Sources;
+use super::pushes::Pushes;
+use super::watch::{Saved, Sources};
 use super::{DevError, print_line, temporary_gateway};
 use crate::build;
 use crate::compile_cache;
@@ -43,6 +45,9 @@ pub(super) struct DevLoop {
     is_temporary: bool,
     /// A version was swapped in.
     is_live: bool,
+    /// The recordings of notifications. `None` for another gateway, whose settings are not known
+    /// here.
+    pushes: Option<Pushes>,
 }
 
 impl DevLoop {
@@ -55,7 +60,8 @@ impl DevLoop {
         let sources = Sources::watch(project.folder(), project.target_folder())
             .map_err(|source| DevError::Watch { folder: project.folder().to_owned(), source })?;
         let is_temporary = arguments.url.is_none();
-        Ok(Self { project, sources, output: folder.path().join("module.wasm"), is_temporary, is_live: false })
+        let output = folder.path().join("module.wasm");
+        Ok(Self { project, sources, output, is_temporary, is_live: false, pushes: None })
     }
 
     /// Builds until the registry of the temporary gateway accepts a module.
@@ -73,6 +79,7 @@ impl DevLoop {
                     Ok(connector) => {
                         check_upstreams(&connector, settings)?;
                         built.compile = connector.compiled().took;
+                        self.pushes = Some(Pushes::new(self.project.folder(), config, settings));
                         return Ok(FirstModule { built, connector });
                     }
                     Err(refusal) => self.print_failure(&refusal),
@@ -82,14 +89,19 @@ impl DevLoop {
         }
     }
 
-    /// Swaps each version that the author saves into the gateway.
+    /// Swaps each version that the author saves into the gateway, and tries the recordings of
+    /// notifications that are new or changed.
     ///
     /// # Errors
     /// If hosts cannot be granted.
     pub(super) async fn follow(&mut self, gateway: &Gateway) -> Result<(), DevError> {
         loop {
-            let saved = self.saved().await;
-            self.deliver(gateway, saved).await?;
+            if let Some(pushes) = &mut self.pushes {
+                pushes.try_changed().await;
+            }
+            if self.sources.changed().await == Saved::Source {
+                self.deliver(gateway, Instant::now()).await?;
+            }
         }
     }
 
@@ -106,7 +118,7 @@ impl DevLoop {
 
     /// Waits until the author saves a source.
     async fn saved(&mut self) -> Instant {
-        self.sources.changed().await;
+        while self.sources.changed().await != Saved::Source {}
         Instant::now()
     }
 
@@ -141,6 +153,7 @@ impl DevLoop {
     pub(super) async fn add(&mut self, gateway: &Gateway, built: Built) -> Result<(), DevError> {
         let Built { module, saved, build, compile } = built;
         let began = Instant::now();
+        let tried = self.pushes.is_some().then(|| module.clone());
         let installation = Installation { accepts: self.is_temporary, ..Installation::default() };
         let live = match gateway.add(module, installation, None).await {
             Ok(installed) => installed,
@@ -160,6 +173,9 @@ impl DevLoop {
         let compiled = live.compiled_in_ms.map(Duration::from_millis);
         let live = live.connector;
         let is_first = !std::mem::replace(&mut self.is_live, true);
+        if let Some((pushes, module)) = self.pushes.as_mut().zip(tried) {
+            pushes.set_live(module);
+        }
         let missing = &live.hosts.missing;
         if self.is_temporary && !missing.is_empty() {
             gateway.grant(&live.connector, missing).await?;

@@ -5,7 +5,8 @@
 //! - [`arguments`]: its options
 //! - [`error`]: why it ended early
 //! - [`dev_loop`]: builds a project and swaps the module in, again and again
-//! - [`watch`]: notices saved sources
+//! - [`pushes`]: tries recordings of notifications with the version that is live
+//! - [`watch`]: notices saved sources and recordings
 //! - [`temporary_gateway`]: the gateway of the command
 //! - [`mod@provider`]: the stand-in for an OAuth provider
 //! - [`account`]: an account with the author's credential
@@ -17,6 +18,7 @@ mod dev_loop;
 mod error;
 mod greeting;
 mod provider;
+mod pushes;
 mod temporary_gateway;
 mod watch;
 

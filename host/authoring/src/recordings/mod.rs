@@ -1,7 +1,7 @@
 //! Recordings: the requests of one call of an operation, and the upstreams' responses to them, in a
 //! file for tests.
 //!
-//! - here: the format of the file
+//! - here: the format of the file, and the folder of a project's files
 //! - [`json`]: its values
 //! - [`recorder`]: makes a recording of the requests that egress sends
 //! - [`player`]: answers requests from a recording
@@ -16,6 +16,8 @@ mod recorder;
 mod redaction;
 
 use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -26,7 +28,11 @@ pub(crate) use self::json::Json;
 pub(crate) use self::player::Player;
 pub(crate) use self::recorder::Recorder;
 
+use crate::module_file::FileError;
 use egress::Target;
+
+/// The folder of a project's recordings.
+pub(crate) const FOLDER: &str = "recordings";
 
 /// The version of the format. A file of another version is refused.
 const FORMAT: u32 = 1;
@@ -52,6 +58,27 @@ pub(crate) struct Recording {
     /// The problem document, without `instance`.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     problem: Option<Json>,
+}
+
+/// `true` if a file in the folder of recordings is one by its name.
+pub(crate) fn is_recording(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "json")
+}
+
+/// The recordings in a folder, sorted. Empty if there is no folder.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let failed = |source| FileError { file: folder.to_owned(), source };
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(failed)?;
+    let mut files: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
+    files.retain(|file| is_recording(file));
+    files.sort();
+    Ok(files)
 }
 
 /// A member that is present, although it may be null.

@@ -1,17 +1,21 @@
-//! Opening the file, errors, and crashes.
+//! Opening the file, writes that share a transaction, errors, and crashes.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rusqlite::Connection;
 use tempfile::TempDir;
+use tokio::time::{Instant, sleep};
 
 use super::error::of_sqlite;
+use crate::connection::Durability;
 use crate::testing::{NOTES, add_note, count_notes};
+use crate::value::values;
 use crate::{Database, FILE, StoreError};
 
 async fn open(folder: &TempDir) -> Result<Database, StoreError> {
@@ -134,6 +138,65 @@ async fn a_cancelled_call_leaves_the_database_usable() {
     }
     add_note(&database, 99).await.unwrap();
     database.check().await.unwrap();
+}
+
+/// Adds a row, together with writes that come at the same time. Returns the number of rows that are
+/// committed when the write runs, as another connection sees them: it is the same for all writes of
+/// one transaction, and for no others. One that fails has added its row before.
+async fn add_together(database: Database, path: PathBuf, number: u32, fails: bool) -> Result<i64, StoreError> {
+    let insert = "INSERT INTO notes VALUES ($1, $2)";
+    let writing = database.write_together(Durability::PowerLoss, move |to| {
+        let other = Connection::open(&path).unwrap();
+        let committed: i64 = other.query_row("SELECT count(*) FROM notes", [], |row| row.get(0)).unwrap();
+        to.execute(insert, values![format!("note {number}"), number])?;
+        if fails { Err(StoreError::Duplicate) } else { Ok(committed) }
+    });
+    writing.await
+}
+
+// The clock of these tests stands still while the database works, so that it does not matter how
+// long that takes.
+
+#[tokio::test(start_paused = true)]
+async fn writes_that_come_soon_after_each_other_share_transactions_and_one_that_fails_fails_alone() {
+    const FAILS: u32 = 5;
+    let folder = TempDir::new().unwrap();
+    let database = open(&folder).await.unwrap();
+    let mut writing = Vec::new();
+    for number in 0..10 {
+        let adding = add_together(database.clone(), folder.path().join(FILE), number, number == FAILS);
+        writing.push(tokio::spawn(adding));
+        // Without company, this one would be committed before the next one comes.
+        sleep(Duration::from_millis(1)).await;
+    }
+    let mut transactions = BTreeSet::new();
+    for (number, write) in (0..).zip(writing) {
+        match write.await.unwrap() {
+            Ok(committed) => {
+                assert_ne!(number, FAILS);
+                transactions.insert(committed);
+            }
+            Err(error) => assert!(number == FAILS && matches!(error, StoreError::Duplicate), "{number}: {error}"),
+        }
+    }
+    assert!(transactions.len() <= 5, "{transactions:?}");
+    assert_eq!(count_notes(&database).await, 9, "the others are stored");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_comes_alone_waits_for_no_others() {
+    let folder = TempDir::new().unwrap();
+    let database = open(&folder).await.unwrap();
+    let add = async |number: u32| {
+        let begun = Instant::now();
+        add_together(database.clone(), folder.path().join(FILE), number, false).await.unwrap();
+        begun.elapsed()
+    };
+    assert_eq!(add(1).await, Duration::ZERO);
+    assert!(add(2).await > Duration::ZERO, "another one came a moment ago, so more may follow");
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(add(3).await, Duration::ZERO);
+    assert_eq!(count_notes(&database).await, 3);
 }
 
 /// The test below runs this one as a separate process.

@@ -1,9 +1,11 @@
 //! Subscriptions, on every database.
 //!
 //! - [`accounts`]: accounts of which the store does not know whose they were
+//! - [`pushes`]: what a notification changes
 //! - [`races`]: what changes during a step
 
 mod accounts;
+mod pushes;
 mod races;
 
 use std::time::Duration;

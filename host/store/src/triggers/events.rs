@@ -1,5 +1,6 @@
 //! Storing, reading and deleting events.
 
+use std::slice;
 use std::time::SystemTime;
 
 use database::connection::{Connection, Durability};
@@ -185,13 +186,29 @@ pub(super) fn page(
 }
 
 /// Stores events that are not known yet, with their webhooks. Returns their number. A trigger that
-/// was deleted since gets none. One that is paused, or whose tenant is one of `held`, keeps them
-/// without webhooks.
+/// was deleted since gets none. One that is paused or has failed, or whose tenant is one of `held`,
+/// keeps them without webhooks.
 pub(crate) fn insert_events(
     connection: &mut dyn Connection,
     vault: &Vault,
     events: &[NewEvent],
     held: &[String],
+) -> Stored<u64> {
+    insert(connection, vault, events, held, false)
+}
+
+/// The same for an event that tells of the trigger itself. It is sent also if the trigger has
+/// failed, because it says so.
+pub(super) fn insert_event_of_state(connection: &mut dyn Connection, vault: &Vault, event: &NewEvent) -> Stored<u64> {
+    insert(connection, vault, slice::from_ref(event), &[], true)
+}
+
+fn insert(
+    connection: &mut dyn Connection,
+    vault: &Vault,
+    events: &[NewEvent],
+    held: &[String],
+    are_of_state: bool,
 ) -> Stored<u64> {
     let mut ordered: Vec<&NewEvent> = events.iter().collect();
     // Each transaction locks triggers in the same order. The events of one keep theirs.
@@ -210,7 +227,7 @@ pub(crate) fn insert_events(
             continue;
         }
         let NewEvent { id, trigger, tenant, body: (head, tail), deliveries, kept_for, known_for } = event;
-        let is_paused = state == "paused" || state == "failed";
+        let is_paused = state == "paused" || state == "failed" && !are_of_state;
         // Events are sent in their order, so one does not pass those that wait.
         let is_held = !deliveries.is_empty() && (has_backlog || held.contains(tenant));
         let is_queued = !is_paused && !is_held;

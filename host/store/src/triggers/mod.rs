@@ -19,8 +19,8 @@ pub(crate) use self::events::{insert_events, is_known};
 pub(crate) use self::queries::{find as find_trigger, remove as remove_in, settle, told_triggers_of, triggers_of};
 pub(crate) use self::receivers::{AttemptOfEvent, note_attempt};
 pub use self::types::{
-    EventDelivery, IntegrationChange, KeptEvents, NewEvent, NewTrigger, Removed, StoredEvent, Trigger, TriggerChange,
-    TriggerFilter, TriggerState, event_id, new_trigger_id,
+    EventDelivery, IntegrationChange, KeptEvents, NewEvent, NewTrigger, Removed, StoredEvent, Told, Trigger,
+    TriggerChange, TriggerFilter, TriggerState, event_id, new_trigger_id,
 };
 pub(crate) use self::waiting::{insert_told_events, lock_subscriptions_of};
 

@@ -10,8 +10,8 @@ use database::time::millis;
 use database::value::{values, without_zero_bytes};
 use vault::Vault;
 
-use super::events::insert_events;
-use super::types::{NewEvent, NewTrigger, Removed, Trigger, TriggerChange, TriggerFilter, TriggerState};
+use super::events::insert_event_of_state;
+use super::types::{NewEvent, NewTrigger, Removed, Told, Trigger, TriggerChange, TriggerFilter, TriggerState};
 use super::waiting::{note_backlog, unqueue_pending_events};
 use crate::agent_triggers::{AgentPart, insert_part};
 use crate::audit::{self, Acting, AuditAction};
@@ -28,7 +28,7 @@ const END_DELAY: Duration = Duration::from_secs(60);
 /// webhooks that wait and the columns of the part of an agent.
 const OWN_COLUMNS: &str =
     "id, tenant, subject, connector, type, user_identifier, subscription, data_key, definition, labels,
-    poll_s, state, reason, last_event_at, told_degraded, created_at";
+    poll_s, state, reason, last_event_at, told_degraded, told_disabled, created_at";
 
 /// The number of its webhooks that wait. There may be many.
 const PENDING: &str = "(SELECT count(*) FROM webhook_deliveries WHERE trigger_id = triggers.id AND status = 'pending')";
@@ -157,6 +157,8 @@ impl Triggers<'_> {
                         // This locks the row: an event is stored before it and waits, or after it
                         // and sees the backlog.
                         set_state(connection, &id, TriggerState::Live, None)?;
+                        connection
+                            .execute("UPDATE triggers SET told_disabled = $1 WHERE id = $2", values![false, &id])?;
                         note_backlog(connection, &id)?;
                     }
                     _ => {}
@@ -167,18 +169,20 @@ impl Triggers<'_> {
             .await
     }
 
-    /// Tells the receivers of a trigger with this event that it is degraded, or that it is no
-    /// longer. Returns `false` if they were told before, or if it is paused.
-    pub async fn tell_degraded(self, vault: &Vault, is_degraded: bool, event: NewEvent) -> Stored<bool> {
+    /// Tells the receivers of a trigger with this event how it is. Returns `false` if they were told
+    /// before, or if it is paused.
+    pub async fn tell(self, vault: &Vault, told: Told, event: NewEvent) -> Stored<bool> {
         let vault = vault.clone();
+        let (is_degraded, is_disabled) = (told != Told::Recovered, told == Told::Disabled);
         self.0
             .write(Durability::PowerLoss, move |connection| {
                 let told = connection.execute(
-                    "UPDATE triggers SET told_degraded = $1 WHERE id = $2 AND told_degraded <> $1 AND state <> 'paused'",
-                    values![is_degraded, &event.trigger],
+                    "UPDATE triggers SET told_degraded = $1, told_disabled = $2
+                     WHERE id = $3 AND (told_degraded <> $1 OR told_disabled <> $2) AND state <> 'paused'",
+                    values![is_degraded, is_disabled, &event.trigger],
                 )?;
                 if told > 0 {
-                    insert_events(connection, &vault, std::slice::from_ref(&event), &[])?;
+                    insert_event_of_state(connection, &vault, &event)?;
                 }
                 Ok(told > 0)
             })

@@ -28,7 +28,7 @@ on_every_database!(
     events_of_a_paused_trigger_that_are_sent_once_more_wait,
     an_event_that_waits_and_is_sent_once_more_has_one_webhook_and_one_body,
     a_swept_event_still_makes_no_second_one,
-    a_trigger_is_told_degraded_once,
+    receivers_are_told_once_how_their_trigger_is,
     changes_of_accounts_are_noted_for_tenants_that_want_to_know,
     an_event_counts_in_the_usage_of_its_user_once,
 );
@@ -442,16 +442,26 @@ async fn a_swept_event_still_makes_no_second_one(site: Site) {
     assert_eq!(store.events().add(&vault, vec![forgotten]).await.unwrap(), 1);
 }
 
-async fn a_trigger_is_told_degraded_once(site: Site) {
+async fn receivers_are_told_once_how_their_trigger_is(site: Site) {
     let (store, vault) = (&site.store, vault(&site).await);
     let (id, _) = add(store, "acme", "a").await;
-    let tell = async |is_degraded, name| {
-        store.triggers().tell_degraded(&vault, is_degraded, event(&id, "acme", name)).await.unwrap()
+    let key = key(store).await;
+    let tell = async |told, name| {
+        let new = event(&id, "acme", name);
+        let new = NewEvent { deliveries: vec![delivery(&new.id, "https://app.example/", &key)], ..new };
+        store.triggers().tell(&vault, told, new).await.unwrap()
     };
-    assert!(tell(true, "degraded").await);
-    assert!(!tell(true, "degraded again").await);
-    assert!(tell(false, "recovered").await);
-    assert_eq!(bodies(&site, &vault, &id, 0).await.len(), 2, "each has its event");
+    assert!(tell(Told::Degraded, "degraded").await);
+    assert!(!tell(Told::Degraded, "degraded again").await);
+    assert!(tell(Told::Recovered, "recovered").await);
+    assert!(tell(Told::Degraded, "degraded once more").await);
+    site.execute("UPDATE triggers SET state = 'failed'").await;
+    assert!(tell(Told::Disabled, "disabled").await, "also after it was degraded");
+    assert!(!tell(Told::Disabled, "disabled again").await);
+    assert_eq!(bodies(&site, &vault, &id, 0).await.len(), 4, "each has its event");
+    assert_eq!(site.execute("DELETE FROM webhook_deliveries").await, 4, "and its webhook, although it has failed");
+    let goes_on = TriggerChange { paused: Some(false), ..TriggerChange::default() };
+    assert!(!store.triggers().change(&id, goes_on).await.unwrap().unwrap().told_disabled);
 }
 
 async fn changes_of_accounts_are_noted_for_tenants_that_want_to_know(site: Site) {

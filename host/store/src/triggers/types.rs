@@ -36,6 +36,17 @@ named! {
     }
 }
 
+/// The last word to the receivers of a trigger about the trigger itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// It does not work at the moment.
+    Degraded,
+    /// It works again.
+    Recovered,
+    /// It has ended for good.
+    Disabled,
+}
+
 /// A trigger to be stored.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the columns of the table have the same names and are explained there")]
@@ -73,6 +84,8 @@ pub struct Trigger {
     pub reason: Option<String>,
     pub last_event_at: Option<SystemTime>,
     pub told_degraded: bool,
+    /// Its receivers know that it has ended.
+    pub told_disabled: bool,
     pub created_at: SystemTime,
     /// Its webhooks that are not delivered yet.
     pub pending_deliveries: u64,
@@ -212,7 +225,7 @@ record! {
     row => Trigger: id, tenant, subject, connector, kind, user_identifier, subscription, definition,
         labels = read_labels(row)?,
         poll_s = row.read::<Option<i64>>()?.and_then(|seconds| u32::try_from(seconds).ok()), state, reason,
-        last_event_at, told_degraded, created_at,
+        last_event_at, told_degraded, told_disabled, created_at,
         pending_deliveries = u64::try_from(row.read::<i64>()?).unwrap_or_default(), agent = AgentPart::read(row)?
 }
 

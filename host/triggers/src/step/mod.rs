@@ -19,7 +19,7 @@ mod read;
 mod subscribe;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ use super::state;
 use super::types::TypeOf;
 use super::{TriggerError, Triggers};
 use contract::trigger_types::TriggerSource;
-use store::{Blocked, NewEvent, Standing, Subscription, SubscriptionStep, Trigger, TriggerState};
+use store::{Blocked, NewEvent, Standing, Subscription, SubscriptionStep, Told, Trigger, TriggerState};
 
 /// Time between two reads of a subscription that the service notifies, in case a notification was
 /// lost.
@@ -128,7 +128,13 @@ impl Triggers {
             // The connector may be about to be replaced, or it may be at another gateway. Or no
             // trigger can be read, which the log says.
             let reason = Some(format!("the connector `{}` has no such type now", subscription.connector));
-            let step = SubscriptionStep { reason, look_in: GONE_DELAY, ..SubscriptionStep::default() };
+            // Without these times, it would never be renewed or read again.
+            let left = |at: Option<SystemTime>| {
+                at.map(|at| at.duration_since(subscription.now).unwrap_or_default().max(GONE_DELAY))
+            };
+            let (renew_in, read_in) = (left(subscription.renew_at), left(subscription.read_at));
+            let step =
+                SubscriptionStep { reason, look_in: GONE_DELAY, renew_in, read_in, ..SubscriptionStep::default() };
             self.parts.store.subscriptions().end_step(subscription, step).await?;
             return Ok(None);
         }
@@ -331,18 +337,17 @@ impl Step<'_> {
         let trigger = &member.trigger;
         let ways = self.triggers.ways(&member.kind, trigger, Some(now)).await?;
         let state = state::of(trigger, Some(now), ways);
-        let is_bad = matches!(state.status, "degraded" | "needs-user" | "failed");
-        let kind = match (is_bad, trigger.told_degraded, state.status) {
-            (true, false, "failed") => "trigger.disabled",
-            (true, false, _) => "trigger.degraded",
-            (false, true, "active") => "trigger.recovered",
+        let (told, kind) = match (state.status, trigger.told_degraded, trigger.told_disabled) {
+            ("failed", _, false) => (Told::Disabled, "trigger.disabled"),
+            ("degraded" | "needs-user", false, _) => (Told::Degraded, "trigger.degraded"),
+            ("active", true, _) => (Told::Recovered, "trigger.recovered"),
             _ => return Ok(()),
         };
         let Self { triggers, subscription, .. } = self;
         let data = json!({ "reason": state.reason });
         let id = format!("{}/{}", subscription.id, subscription.fence);
         let event = triggers.control_event(trigger, &member.definition, kind, &id, &data).await?;
-        if triggers.parts.store.triggers().tell_degraded(triggers.vault().await?, is_bad, event).await? {
+        if triggers.parts.store.triggers().tell(triggers.vault().await?, told, event).await? {
             triggers.parts.webhooks.wake();
             triggers.wake_waiting();
         }

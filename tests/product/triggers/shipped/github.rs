@@ -3,9 +3,11 @@
 //!
 //! - [`accounts`]: a webhook that was made for an unknown account
 //! - [`kinds`]: a webhook that lacks the kinds of a trigger that was added to it
+//! - [`types`]: the events of each type
 
 mod accounts;
 mod kinds;
+mod types;
 
 use super::*;
 use crate::hooks::{hmac_hex, outcomes, records};
@@ -26,6 +28,8 @@ struct GitHub {
     is_gone: bool,
     /// The activity of the repository, the newest first.
     activity: Vec<Value>,
+    /// The seconds that GitHub wants between two requests for the activity, if they are not a minute.
+    poll_s: Option<u32>,
     /// The bodies of deliveries that have failed.
     failed: Vec<Value>,
     /// The users who see the installation of the App.
@@ -61,7 +65,8 @@ fn github() -> (Shipped, Arc<Mutex<GitHub>>) {
                 let etag = format!("W/\"{}\"", github.activity.len());
                 let is_known = seen.header("if-none-match") == etag;
                 let reply = if is_known { Reply::empty(304) } else { Reply::json(json!(github.activity)) };
-                reply.header("etag", &etag).header("x-poll-interval", "60")
+                let poll_s = github.poll_s.unwrap_or(60).to_string();
+                reply.header("etag", &etag).header("x-poll-interval", &poll_s)
             }
             ("GET", "/api/user/installations") if github.sees_installation.contains(&user_of(seen).as_str()) => {
                 let installation =
@@ -231,6 +236,25 @@ fn activity(id: u32) -> Value {
         "id": id.to_string(), "type": "IssuesEvent", "created_at": "2026-03-02T10:00:00Z", "repo": {"name": "octo/plans"},
         "payload": {"action": "opened", "issue": {"number": id}},
     })
+}
+
+#[test]
+fn the_activity_is_not_asked_for_before_the_time_that_github_has_named() {
+    let (world, github) = github();
+    github.lock().refuses = Some(404);
+    let id = world.trigger("ada", "code_hosting.issue", &repository());
+    github.lock().poll_s = Some(3600);
+    github.lock().activity.insert(0, activity(1));
+    world.read(&id);
+    let asked = world.requests("GET", ACTIVITY).len();
+    assert_eq!((asked, world.issues(&id)), (2, vec![1]));
+    github.lock().activity.insert(0, activity(2));
+    for _ in 0..2 {
+        world.read(&id);
+    }
+    assert_eq!(world.requests("GET", ACTIVITY).len(), asked, "it is to be asked in an hour");
+    assert_eq!(world.issues(&id), [1]);
+    assert_eq!(world.record(&id)["status"], "active");
 }
 
 #[test]

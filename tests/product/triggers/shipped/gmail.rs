@@ -258,3 +258,30 @@ fn without_a_topic_the_history_is_read_and_a_lost_one_is_a_gap() {
     assert_eq!(world.told(&id, "/id")[4..], ["after"]);
     assert_eq!(world.requests("POST", WATCH).len(), 0);
 }
+
+#[test]
+fn labels_that_are_added_and_removed_are_told_and_a_new_message_is_not() {
+    let (world, _) = gmail("");
+    let [all, starred] = [json!({}), json!({"label_id": "STARRED"})]
+        .map(|parameters| world.trigger("ada", "workspace_mail.label_changed", &parameters));
+    let message = json!({"id": "m1", "threadId": "m1", "labelIds": ["INBOX", "STARRED"]});
+    let records = [
+        json!({"id": "101", "messagesAdded": [{"message": message}]}),
+        json!({"id": "102", "labelsAdded": [{"message": message, "labelIds": ["STARRED"]}]}),
+        json!({"id": "103", "labelsRemoved": [{"message": message, "labelIds": ["UNREAD"]}]}),
+    ];
+    world.service.on(HISTORY, move |seen| {
+        let since = seen.parameter("startHistoryId").unwrap_or_default();
+        // Ids of three digits have the order of their texts.
+        let later: Vec<&Value> = records.iter().filter(|record| record["id"].as_str() > Some(since.as_str())).collect();
+        Reply::json(json!({"history": later, "historyId": "103"}))
+    });
+    for id in [&all, &starred, &all] {
+        world.read(id);
+    }
+    assert_eq!(world.told(&all, "/change"), ["added", "removed"]);
+    assert_eq!(world.told(&all, "/labelIds/0"), ["STARRED", "UNREAD"]);
+    let starred = world.data(&starred);
+    assert_eq!(starred, [json!({"change": "added", "labelIds": ["STARRED"], "message": message})]);
+    assert_eq!(world.events(&all)[0]["type"], "workspace_mail.label_changed");
+}

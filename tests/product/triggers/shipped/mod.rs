@@ -16,8 +16,8 @@ mod microsoft;
 mod polls;
 mod slack;
 
+use support::Seen;
 use support::wire::{answer, connection};
-use support::{Call, Seen};
 
 use super::*;
 

@@ -1,6 +1,7 @@
 //! Services that do not notify: arXiv and X.
 
 use support::arxiv::{atom, entry, feed};
+use support::webhooks::{make_secret, verified};
 
 use super::*;
 
@@ -29,6 +30,34 @@ fn new_papers_of_arxiv_are_read_without_an_account() {
     let sent = ["search_query", "sortBy", "sortOrder"].map(parameter);
     assert_eq!(sent, ["(all:electron)", "submittedDate", "descending"]);
     assert_eq!(queries.len(), 4, "one request for each read");
+}
+
+#[test]
+fn the_receiver_of_events_is_told_that_a_service_refuses_reads_for_good() {
+    let world = Shipped::start("preprint_archive", "", &["api"], "[callbacks]\nallow_private_network = true");
+    world.service.on("/api/query", |_| atom(feed(0, 0, 500, &[])));
+    let (_, secret) = make_secret(&world.client());
+    let receiver = Upstream::start();
+    receiver.reply("*", Reply::empty(204));
+    let made = world.client().post(
+        "/triggers",
+        json!({
+            "connector": "preprint_archive", "type": "new_paper", "parameters": {"search_query": "all:electron"},
+            "urls": [receiver.url()],
+        }),
+    );
+    assert_eq!((made.status, &made.json()["status"]), (201, &json!("active")), "{}", made.text());
+    let id = made.json()["id"].as_str().unwrap().to_owned();
+    world.service.on("/api/query", |_| Reply::empty(403));
+    wait_for("the end of the trigger", || {
+        world.gateway.home().sqlite("UPDATE subscriptions SET due_at = 0, read_at = 0, tried_at = NULL");
+        (world.record(&id)["status"] == "failed").then_some(())
+    });
+    let disabled = wait_for("the event", || world.events(&id).pop());
+    assert_eq!(disabled["type"], "trigger.disabled");
+    assert!(disabled["data"]["reason"].is_string(), "{disabled}");
+    receiver.wait_for_requests(1);
+    assert_eq!(verified(&receiver.seen()[0], &secret), disabled);
 }
 
 #[test]

@@ -327,6 +327,19 @@ fn triggers_get_the_conversations_and_kinds_of_messages_that_they_name() {
 }
 
 #[test]
+fn a_channel_that_is_created_is_told_and_a_message_in_it_is_none() {
+    let slack = slack(false);
+    let id = slack.trigger("ada", "channel_created", &json!({}));
+    let channel = json!({"id": "C9", "name": "launch", "created": at(0), "creator": "Ukim"});
+    let mut body = message("Ev1", "");
+    body["event"] = json!({"type": "channel_created", "channel": channel, "event_ts": "1.1"});
+    assert_eq!(slack.push(&body, 0).status, 200);
+    assert_eq!(slack.push(&message("Ev2", "Hello"), 0).status, 200);
+    assert_eq!(slack.kinds(&id), ["team_chat.channel_created"]);
+    assert_eq!(slack.world.data(&id)[0]["channel"], channel);
+}
+
+#[test]
 fn reactions_need_a_scope_of_the_account() {
     let slack = slack(false);
     let in_channel = json!({"channel": "C2"});

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::super::violations::Violations;
 use super::super::shorten;
+use super::super::violations::Violations;
 use super::{About, few, given, is_outside_of_body, maybe_empty, place, setting};
 use crate::limit::{CHECK_PARTS, ISSUERS, TOLERANCE_SECONDS, TRIGGER_ITEMS};
 use crate::trigger::{Check, CheckPart, Claim, HmacCheck, JwtAudience, JwtCheck, Place};
