@@ -281,7 +281,7 @@ fn an_operator_finds_the_reason_of_each_failure_by_keyboard_and_in_every_look() 
     assert_eq!(descending.into_iter().rev().collect::<Vec<_>>(), ascending);
     assert!(!pages["searched"].as_str().unwrap().contains("public_url"), "{}", pages["searched"]);
     let bytes = seen["bytes"].as_u64().unwrap();
-    assert!(bytes < 100_000, "{bytes} bytes of the page and its files, compressed");
+    assert!(bytes < 112_000, "{bytes} bytes of the page and its files, compressed");
     // The key is nowhere but in the request that signs in.
     for place in ["stored", "urls"] {
         assert!(!seen[place].to_string().contains(KEY), "{place}: {}", seen[place]);
