@@ -1,13 +1,24 @@
 // Measures how soon the console shows the first row of a list in a browser, with nothing in its cache and with the console in it.
 //
-// The arguments are the browser, the gateway's address, the cookie of a session as `name=value`, the number of rounds, and the screens. The
-// program prints the milliseconds from the beginning of each navigation to the first row, as JSON: {"calls": {"cold": [412, …], "warm": […]}}.
+// The arguments are the browser, the gateway's address, a key of the scope `admin`, the number of rounds, and the screens. The program prints the
+// milliseconds from the beginning of each navigation to the first row, as JSON: {"calls": {"cold": [412, …], "warm": […]}}.
 
 import { chromium } from "playwright-core";
 import { OPTIONS } from "./console_person.mjs";
 
-const [executablePath, address, cookie, rounds, ...screens] = process.argv.slice(2);
-const [name, value] = cookie.split("=");
+const [executablePath, address, key, rounds, ...screens] = process.argv.slice(2);
+
+/** Signs in from a page that has nothing of the console, so that the cache stays empty. */
+async function signIn(context) {
+  const page = await context.newPage();
+  await page.goto(`${address}/healthz`);
+  const status = await page.evaluate(async (key) => {
+    const { status } = await fetch("/console/session", { method: "POST", headers: { authorization: `Bearer ${key}` } });
+    return status;
+  }, key);
+  if (status !== 201) throw new Error(`signing in is ${status}`);
+  await page.close();
+}
 
 /** Notes in the page when it first shows a row. It runs before the page's own programs. */
 function noteFirstRow() {
@@ -26,7 +37,7 @@ const times = Object.fromEntries(screens.map((screen) => [screen, { cold: [], wa
 for (let round = 0; round < Number(rounds); round += 1) {
   for (const screen of screens) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
-    await context.addCookies([{ name, value, url: address }]);
+    await signIn(context);
     await context.addInitScript(noteFirstRow);
     for (const cache of ["cold", "warm"]) {
       const page = await context.newPage();

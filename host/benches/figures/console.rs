@@ -39,16 +39,16 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
         let name = format!("console, {accounts} accounts and {records} records: until {list} is there");
         figures.push(Figure::new(name, Unit::Seconds, median(times)).goal(Goal::AtMost(GOAL)));
     }
-    figures.extend(in_browser(&gateway.address(), &session.cookie, settings.pick(9, 1))?);
+    figures.extend(in_browser(&gateway.address(), settings.pick(9, 1))?);
     Ok(figures)
 }
 
 /// Opens the screens in Chromium, with the console in its cache and without.
-fn in_browser(address: &str, cookie: &str, rounds: usize) -> Outcome<Vec<Figure>> {
+fn in_browser(address: &str, rounds: usize) -> Outcome<Vec<Figure>> {
     let programs = Programs::of("browser", "first-list");
     programs.copy(&["first_list.mjs", "console_person.mjs", "looks.mjs"]);
     let mut open = Command::new("node");
-    open.args(["first_list.mjs", &programs::browser(), address, cookie, &rounds.to_string()]).args(SCREENS);
+    open.args(["first_list.mjs", &programs::browser(), address, KEY, &rounds.to_string()]).args(SCREENS);
     let measured: Value = serde_json::from_str(&programs.run(&mut open))?;
     let mut figures = Vec::new();
     for screen in SCREENS {
