@@ -8,10 +8,10 @@ use database::time::millis;
 use database::value::{Value, values};
 use vault::Vault;
 
-use super::types::{EventDelivery, KeptEvents, NewEvent, StoredEvent, Trigger};
+use super::types::{EventDelivery, KeptEvents, NewEvent, StoredEvent, Told, Trigger};
 use super::waiting::note_backlog;
 use crate::audit::{self, Acting, AuditAction};
-use crate::handles::Events;
+use crate::handles::{Events, Triggers};
 use crate::webhooks::{delete_body, insert_deliveries};
 use crate::{NewDelivery, Payload, Sealed, StoreError, Stored, WebhookSource};
 
@@ -161,6 +161,28 @@ impl Events<'_> {
     }
 }
 
+impl Triggers<'_> {
+    /// Tells the receivers of a trigger with this event how it is. Returns `false` if they were told
+    /// before, or if it is paused.
+    pub async fn tell(self, vault: &Vault, told: Told, event: NewEvent) -> Stored<bool> {
+        let vault = vault.clone();
+        let (is_degraded, is_disabled) = (told != Told::Recovered, told == Told::Disabled);
+        self.0
+            .write(Durability::PowerLoss, move |connection| {
+                let told = connection.execute(
+                    "UPDATE triggers SET told_degraded = $1, told_disabled = $2
+                     WHERE id = $3 AND (told_degraded <> $1 OR told_disabled <> $2) AND state <> 'paused'",
+                    values![is_degraded, is_disabled, &event.trigger],
+                )?;
+                if told > 0 {
+                    insert_event_of_state(connection, &vault, &event)?;
+                }
+                Ok(told > 0)
+            })
+            .await
+    }
+}
+
 /// The kept events that a condition selects, in an order: at most `limit`, and not more than
 /// fit into [`EVENTS_BYTES`]. The first one is always there.
 pub(super) fn page(
@@ -199,7 +221,7 @@ pub(crate) fn insert_events(
 
 /// The same for an event that tells of the trigger itself. It is sent also if the trigger has
 /// failed, because it says so.
-pub(super) fn insert_event_of_state(connection: &mut dyn Connection, vault: &Vault, event: &NewEvent) -> Stored<u64> {
+fn insert_event_of_state(connection: &mut dyn Connection, vault: &Vault, event: &NewEvent) -> Stored<u64> {
     insert(connection, vault, slice::from_ref(event), &[], true)
 }
 

@@ -8,10 +8,8 @@ use database::connection::{Connection, Durability};
 use database::digest::sha256_hex;
 use database::time::millis;
 use database::value::{values, without_zero_bytes};
-use vault::Vault;
 
-use super::events::insert_event_of_state;
-use super::types::{NewEvent, NewTrigger, Removed, Told, Trigger, TriggerChange, TriggerFilter, TriggerState};
+use super::types::{NewTrigger, Removed, Trigger, TriggerChange, TriggerFilter, TriggerState};
 use super::waiting::{note_backlog, unqueue_pending_events};
 use crate::agent_triggers::{AgentPart, insert_part};
 use crate::audit::{self, Acting, AuditAction};
@@ -165,26 +163,6 @@ impl Triggers<'_> {
                 }
                 audit::note(connection, &by, AuditAction::TriggerChanged, &id, &before.tenant, "")?;
                 find(connection, &id)
-            })
-            .await
-    }
-
-    /// Tells the receivers of a trigger with this event how it is. Returns `false` if they were told
-    /// before, or if it is paused.
-    pub async fn tell(self, vault: &Vault, told: Told, event: NewEvent) -> Stored<bool> {
-        let vault = vault.clone();
-        let (is_degraded, is_disabled) = (told != Told::Recovered, told == Told::Disabled);
-        self.0
-            .write(Durability::PowerLoss, move |connection| {
-                let told = connection.execute(
-                    "UPDATE triggers SET told_degraded = $1, told_disabled = $2
-                     WHERE id = $3 AND (told_degraded <> $1 OR told_disabled <> $2) AND state <> 'paused'",
-                    values![is_degraded, is_disabled, &event.trigger],
-                )?;
-                if told > 0 {
-                    insert_event_of_state(connection, &vault, &event)?;
-                }
-                Ok(told > 0)
             })
             .await
     }
