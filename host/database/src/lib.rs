@@ -219,6 +219,19 @@ impl Database {
         result
     }
 
+    /// Runs statements in one transaction. If `write` fails, no statement has an effect. The
+    /// transaction is finished even if the caller drops the future.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer, or if `write` fails.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        write: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.write_by(durability, write, false).await
+    }
+
     /// As [`Database::write`], for writes of which many may come at the same time, each of which may
     /// wait some milliseconds for others. On SQLite, they share a transaction and its flush to disk,
     /// which cost more than their statements. A write that comes alone does not wait.
@@ -230,28 +243,18 @@ impl Database {
         durability: Durability,
         write: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let used = self.health.begin();
-        let result = match &self.backend {
-            Backend::Sqlite(sqlite) => sqlite.write_together(durability, write).await,
-            Backend::Postgres(postgres) => postgres.write(durability, write).await,
-            Backend::Simulated(simulated) => simulated.run(true, write).await,
-        };
-        used.end_write(&result);
-        result
+        self.write_by(durability, write, true).await
     }
 
-    /// Runs statements in one transaction. If `write` fails, no statement has an effect. The
-    /// transaction is finished even if the caller drops the future.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer, or if `write` fails.
-    pub async fn write<T: Send + 'static>(
+    async fn write_by<T: Send + 'static>(
         &self,
         durability: Durability,
         write: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
+        waits_for_others: bool,
     ) -> Result<T, StoreError> {
         let used = self.health.begin();
         let result = match &self.backend {
+            Backend::Sqlite(sqlite) if waits_for_others => sqlite.write_together(durability, write).await,
             Backend::Sqlite(sqlite) => sqlite.write(durability, write).await,
             Backend::Postgres(postgres) => postgres.write(durability, write).await,
             Backend::Simulated(simulated) => simulated.run(true, write).await,

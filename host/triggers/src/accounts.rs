@@ -11,7 +11,7 @@ use store::{Holder, Integration, IntegrationChange, NewEvent, Trigger, TriggerFi
 /// Changes of one turn.
 const CHANGES: u32 = 100;
 
-/// Triggers that are read together, of all those of a tenant that get one change.
+/// The number of triggers in one page. All triggers of a tenant get a change, page by page.
 const TRIGGERS: u32 = 500;
 
 impl Triggers {

@@ -1,5 +1,5 @@
-//! Files with which operators deploy and watch a gateway: those of `host/deploy` and
-//! `host/docs/operations`.
+//! The files of `host/deploy` and `host/docs/operations`, with which operators deploy and watch a
+//! gateway.
 
 mod rules;
 mod runbooks;

@@ -154,7 +154,7 @@ fn check(asked: &Check<'_>) -> Value {
         let own = mistakes.into_iter().filter(|Mistake { place, .. }| !matches!(place, Place::Header(_)));
         own.map(|mistake| (Some(&declared.operation), mistake))
     });
-    // A mistake in a field can be the cause of this one, so it is behind those of rows.
+    // A mistake in a row can cause one of these, so the mistakes of rows are first.
     let of_triggers = check_triggers(asked.rows.iter().map(|declared| (&declared.row, &declared.input)));
     let of_triggers = of_triggers.into_iter().map(|mistake| (None, mistake));
     let mistakes = of_headers.chain(of_rows).chain(of_triggers);

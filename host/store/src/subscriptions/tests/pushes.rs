@@ -50,10 +50,10 @@ async fn the_first_notification_after_a_renewal_is_noted(site: Site) {
     let vault = site.vault().await;
     let (_, id) = add(&site.store, "acme", "a").await;
     assert_eq!(site.execute(HAS_NOTIFIED).await, 1);
-    // It was made anew after the last notification, which was of the former one.
+    // The service has made it anew after the last notification.
     site.execute("UPDATE subscriptions SET renewed_at = last_push_at + 1").await;
     push(&site, &vault, &id, false).await;
-    assert_eq!(site.execute(IS_UNCHANGED).await, 0, "it ends the former one");
+    assert_eq!(site.execute(IS_UNCHANGED).await, 0, "the first notification after that is noted");
 }
 
 async fn a_notification_of_the_former_address_is_no_sign_of_the_new_one(site: Site) {
