@@ -68,37 +68,24 @@ pub(crate) fn operation(
     let answer_schema = table.take("answer_schema").and_then(|entry| answer_schema(entry.node, mistakes));
     let envelope = !table.flag("no_envelope", mistakes);
     let background = table.flag("background", mistakes);
-    let body = ["fixed_body", "multipart", "form"].into_iter().find_map(|clause| table.place(clause));
-    let query = table.place("default_query");
-    let encoding = encoding(&mut table, mistakes);
-    let fixed_body = table.members("fixed_body", mistakes);
-    let default_query = table.members("default_query", mistakes);
-    let default_query_unless = table.texts("default_query_unless", mistakes).unwrap_or_default();
+    let sent = Sent::read(&mut table, mistakes);
     table.end("clause", mistakes);
     let request = request?;
-    let mut row = TableRow {
-        method: request.method,
-        path: request.path.to_owned(),
-        encoding,
-        fields: declared.iter().map(|field| field.row.clone()).collect(),
-        fixed_body,
-        default_query,
-        default_query_unless,
-        envelope,
+    let written = Written {
+        entry: entry.at,
+        request: request.at,
+        body: sent.body,
+        query: sent.query,
+        reads: of_effect.filter(|_| matches!(effect, Some(Effect::Read))),
+        fields: declared,
     };
-    row.complete();
+    let row = sent.row(&request, &written.fields, envelope);
     let fields: Vec<schema::Field> = row.fields.iter().map(|field| field.spec.clone()).collect();
     let input = schema::object(&fields);
-    let written = Written { entry: entry.at, request: request.at, body, query, fields: declared };
     check_form(&row, &written, mistakes);
     let declaration = row.declaration(request.upstream, &context.headers, &context.lists);
     let connector = Connector { upstreams: &context.upstreams, settings: &context.settings, input: &input };
     check_declaration(&declaration, &connector, &row, &written, mistakes);
-    if let (Some(at), Some(Effect::Read)) = (of_effect, effect)
-        && let Err(mistake) = declaration.check_read()
-    {
-        mistakes.at(at, mistake);
-    }
     // An example refers to the fields, so this would report a mistake in a field again.
     if mistakes.count() == before
         && let Some(example) = example
@@ -165,6 +152,47 @@ fn doc(table: &mut Table<'_>, at: usize, mistakes: &mut Mistakes) -> String {
     doc
 }
 
+/// The clauses about the query and the body, and their places.
+struct Sent {
+    encoding: BodyEncoding,
+    fixed_body: Vec<(String, Value)>,
+    default_query: Vec<(String, Value)>,
+    default_query_unless: Vec<String>,
+    body: Option<usize>,
+    query: Option<usize>,
+}
+
+impl Sent {
+    fn read(table: &mut Table<'_>, mistakes: &mut Mistakes) -> Self {
+        // A clause has no place once it is taken.
+        let body = ["fixed_body", "multipart", "form"].into_iter().find_map(|clause| table.place(clause));
+        let query = table.place("default_query");
+        Self {
+            encoding: encoding(table, mistakes),
+            fixed_body: table.members("fixed_body", mistakes),
+            default_query: table.members("default_query", mistakes),
+            default_query_unless: table.texts("default_query_unless", mistakes).unwrap_or_default(),
+            body,
+            query,
+        }
+    }
+
+    fn row(self, request: &Request<'_>, fields: &[Field], envelope: bool) -> TableRow {
+        let mut row = TableRow {
+            method: request.method,
+            path: request.path.to_owned(),
+            encoding: self.encoding,
+            fields: fields.iter().map(|field| field.row.clone()).collect(),
+            fixed_body: self.fixed_body,
+            default_query: self.default_query,
+            default_query_unless: self.default_query_unless,
+            envelope,
+        };
+        row.complete();
+        row
+    }
+}
+
 /// The places of the parts of a row.
 struct Written {
     /// The name of the operation.
@@ -174,6 +202,8 @@ struct Written {
     body: Option<usize>,
     /// `default_query`, if the row has it.
     query: Option<usize>,
+    /// `effect`, if it says that the operation reads.
+    reads: Option<usize>,
     fields: Vec<Field>,
 }
 
@@ -228,6 +258,11 @@ fn check_declaration(
         if let Some(at) = written.place(row, &mistake.place) {
             mistakes.at(at, mistake);
         }
+    }
+    if let Some(at) = written.reads
+        && let Err(mistake) = declaration.check_read()
+    {
+        mistakes.at(at, mistake);
     }
 }
 

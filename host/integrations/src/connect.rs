@@ -103,7 +103,7 @@ impl Integrations {
                 .new_connection(holder, user_identifier, labels.clone(), account.clone(), secret, previous.as_ref())
                 .await?;
             let stored = self.store.integrations();
-            match stored.connect_labelled(holder, user_identifier, connected, event, replaced.clone()).await {
+            match stored.connect(holder, user_identifier, connected, event, replaced.clone()).await {
                 // Another account was connected since, or the tokens were refreshed.
                 Err(StoreError::IntegrationChanged) => {}
                 stored => {
@@ -157,12 +157,10 @@ impl Integrations {
             Some(bytes) => Some(self.vault.seal(&holder.secret_context(user_identifier), &bytes).await?),
         };
         Ok(Connected {
-            auth_type: secret.auth_type(),
-            details: secret.details(account, sealed),
             labels,
             oauth_client: secret.client_of_tenant().map(str::to_owned),
             grant_type: secret.grant_type(),
-            overwrites: Overwrites::Any,
+            ..Connected::new(secret.auth_type(), secret.details(account, sealed))
         })
     }
 

@@ -12,7 +12,7 @@ use super::{AccountSecret, Integrations};
 use contract::{AuthAdditions, AuthScheme, Oauth2};
 use oauth::{self, Provider, Recipients, Tokens};
 use store::vault::{Vault, VaultError};
-use store::{Account, AuthType, Holder, Integration, Store};
+use store::{Account, AuthType, Connected, Holder, Integration, Store};
 
 /// The connector of the simulated accounts and operations.
 pub const CONNECTOR: &str = "simulated";
@@ -53,7 +53,12 @@ pub async fn connect(store: &Store, vault: &Vault, name: &str, refresh_token: &s
     let sealed = vault.seal(&context, &tokens.to_bytes()).await.unwrap();
     let secret = AccountSecret::OAuth2 { tokens, scopes: Vec::new(), since: clock::now(), client: None };
     let details = secret.details(Account::default(), Some(sealed));
-    store.integrations().connect(&holder, name, AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
+    store
+        .integrations()
+        .connect(&holder, name, Connected::new(AuthType::OAuth2, details), Vec::new(), None)
+        .await
+        .unwrap()
+        .id
 }
 
 /// The refresh token that is stored for an account.

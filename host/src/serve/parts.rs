@@ -82,34 +82,91 @@ impl Parts {
         }
         let name: Arc<str> = heartbeat::name_of(&config).into();
         let (calls, call_writers) = CallLog::new(&config.calls, &name, &store, &metrics);
-        let jobs = Arc::new(Jobs::new(jobs::Parts {
-            gateway: Arc::clone(&name),
-            calls: calls.clone(),
-            config: config.jobs.clone(),
-            store: store.clone(),
+        let shared = Shared {
+            name,
+            config,
+            store,
             vault: vault.clone(),
-            egress: egress.clone(),
-            registry: Arc::clone(&registry),
-            budgets: budgets.clone(),
-            integrations: Arc::clone(&integrations),
-            webhooks: webhooks.clone(),
-            metrics: Arc::clone(&metrics),
-            telemetry: telemetry.clone(),
-        }));
-        let triggers = Arc::new(Triggers::new(triggers::Parts {
-            gateway: Arc::clone(&name),
-            config: Arc::clone(&config),
-            calls: calls.clone(),
-            store: store.clone(),
-            vault: vault.clone(),
-            egress: egress.clone(),
-            registry: Arc::clone(&registry),
-            budgets: budgets.clone(),
-            integrations: Arc::clone(&integrations),
-            webhooks: webhooks.clone(),
-            metrics: Arc::clone(&metrics),
-        }));
-        let gateway = Gateway {
+            egress,
+            registry,
+            budgets,
+            integrations,
+            webhooks,
+            metrics,
+            telemetry,
+            calls,
+        };
+        Ok(Self { gateway: shared.gateway(authenticator), vault, is_reached, first_key, call_writers })
+    }
+}
+
+/// The parts that jobs and triggers need, and the gateway after them.
+struct Shared {
+    name: Arc<str>,
+    config: Arc<Config>,
+    store: Store,
+    vault: Vault,
+    egress: Egress,
+    registry: Arc<Registry>,
+    budgets: Budgets,
+    integrations: Arc<Integrations>,
+    webhooks: Webhooks,
+    metrics: Arc<Metrics>,
+    telemetry: Telemetry,
+    calls: CallLog,
+}
+
+impl Shared {
+    fn jobs(&self) -> Jobs {
+        Jobs::new(jobs::Parts {
+            gateway: Arc::clone(&self.name),
+            calls: self.calls.clone(),
+            config: self.config.jobs.clone(),
+            store: self.store.clone(),
+            vault: self.vault.clone(),
+            egress: self.egress.clone(),
+            registry: Arc::clone(&self.registry),
+            budgets: self.budgets.clone(),
+            integrations: Arc::clone(&self.integrations),
+            webhooks: self.webhooks.clone(),
+            metrics: Arc::clone(&self.metrics),
+            telemetry: self.telemetry.clone(),
+        })
+    }
+
+    fn triggers(&self) -> Triggers {
+        Triggers::new(triggers::Parts {
+            gateway: Arc::clone(&self.name),
+            config: Arc::clone(&self.config),
+            calls: self.calls.clone(),
+            store: self.store.clone(),
+            vault: self.vault.clone(),
+            egress: self.egress.clone(),
+            registry: Arc::clone(&self.registry),
+            budgets: self.budgets.clone(),
+            integrations: Arc::clone(&self.integrations),
+            webhooks: self.webhooks.clone(),
+            metrics: Arc::clone(&self.metrics),
+        })
+    }
+
+    fn gateway(self, authenticator: Arc<Authenticator>) -> Gateway {
+        let (jobs, triggers) = (Arc::new(self.jobs()), Arc::new(self.triggers()));
+        let Self {
+            name,
+            config,
+            store,
+            vault,
+            egress,
+            registry,
+            budgets,
+            integrations,
+            webhooks,
+            metrics,
+            telemetry,
+            calls,
+        } = self;
+        Gateway {
             name,
             authenticator,
             oidc: config.console_oidc.clone().map(|settings| Arc::new(Oidc::new(settings, egress.clone()))),
@@ -118,7 +175,7 @@ impl Parts {
             integrations,
             jobs,
             triggers,
-            idempotency: Arc::new(Idempotency::new(store.clone(), vault.clone())),
+            idempotency: Arc::new(Idempotency::new(store.clone(), vault)),
             webhooks,
             hooks: Arc::new(Hooks::new(server::connection_limit(&config), &egress, Handle::current())),
             metrics,
@@ -138,8 +195,7 @@ impl Parts {
             draining: Arc::new(Draining::default()),
             background: Handle::current(),
             config,
-        };
-        Ok(Self { gateway, vault, is_reached, first_key, call_writers })
+        }
     }
 }
 

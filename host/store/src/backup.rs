@@ -79,7 +79,8 @@ mod tests {
     use super::*;
     use crate::testing::{Site, at_second, connect, data_key, details, holder, on_every_database, sealed};
     use crate::{
-        AuditFilter, AuthType, Details, FullShares, IdempotentCall, JobValue, KeyState, NewJob, acting, new_job_id,
+        AuditFilter, AuthType, Connected, Details, FullShares, IdempotentCall, JobValue, KeyState, NewJob, acting,
+        new_job_id,
     };
 
     on_every_database!(
@@ -150,7 +151,12 @@ mod tests {
         let store = &site.store;
         let at = |user: &'static str, next: Option<u64>| async move {
             let details = Details { next_refresh_at: next.map(at_second), ..details() };
-            store.integrations().connect(&holder(), user, AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
+            store
+                .integrations()
+                .connect(&holder(), user, Connected::new(AuthType::OAuth2, details), Vec::new(), None)
+                .await
+                .unwrap()
+                .id
         };
         let later = at("later", Some(40_000_000_000)).await;
         at("never", None).await;

@@ -38,20 +38,22 @@ pub struct NewChange {
     pub detail: String,
 }
 
-/// A change in the history.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "see `NewChange`")]
-pub struct Change {
-    /// Time of the change.
-    pub at: SystemTime,
-    pub connector: String,
-    pub action: String,
-    pub actor_kind: String,
-    pub actor: String,
-    pub version: String,
-    pub digest: String,
-    pub installed: bool,
-    pub detail: String,
+record! {
+    /// A change in the history.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    #[expect(missing_docs, reason = "see `NewChange`")]
+    pub struct Change {
+        /// Time of the change.
+        pub at: SystemTime,
+        pub connector: String,
+        pub action: String,
+        pub actor_kind: String,
+        pub actor: String,
+        pub version: String,
+        pub digest: String,
+        pub installed: bool,
+        pub detail: String,
+    }
 }
 
 /// A change that replaced one version of a connector by another one.
@@ -67,21 +69,15 @@ pub struct Swap {
     pub replaced: (String, String),
 }
 
-/// The columns of the history that a swap is read from.
-struct State {
-    number: i64,
-    at: SystemTime,
-    version: String,
-    digest: String,
-    installed: bool,
-}
-
 record! {
-    State: number, at, version, digest, installed
-}
-
-record! {
-    Change: at, connector, action, actor_kind, actor, version, digest, installed, detail
+    /// The columns of the history that a swap is read from.
+    struct State {
+        number: i64,
+        at: SystemTime,
+        version: String,
+        digest: String,
+        installed: bool,
+    }
 }
 
 impl Changes<'_> {

@@ -47,12 +47,6 @@ impl Grants<'_> {
         self.0.write(Durability::PowerLoss, move |connection| swap_on(connection, &connector, &swap)).await
     }
 
-    /// Deletes the grants of all versions of a connector.
-    pub async fn forget(self, connector: &str) -> Stored<()> {
-        let connector = connector.to_owned();
-        self.0.write(Durability::PowerLoss, move |connection| forget_on(connection, &connector)).await
-    }
-
     /// Returns a number that grows when grants change.
     pub async fn revision(self) -> Stored<i64> {
         self.0.read_one("SELECT number FROM revisions WHERE subject = 'grants'", &[]).await
@@ -143,7 +137,7 @@ fn granted(connection: &mut dyn Connection, connector: &str) -> Stored<Vec<Strin
 #[cfg(test)]
 mod tests {
     use super::GrantChange::{Add, Remove, Set};
-    use super::GrantSwap;
+    use super::{Durability, GrantSwap, forget_on};
     use crate::testing::{Site, on_every_database};
 
     on_every_database!(
@@ -209,7 +203,7 @@ mod tests {
             store.grants().swap(connector, GrantSwap::of_present(Add(&hosts(&["a.example"])))).await.unwrap();
             store.grants().swap(connector, GrantSwap::new(Some("one"), "two", Add(&[]))).await.unwrap();
         }
-        store.grants().forget("demo").await.unwrap();
+        store.write(Durability::PowerLoss, |connection| forget_on(connection, "demo")).await.unwrap();
         assert!(store.grants().of("demo").await.unwrap().is_empty());
         assert_eq!(store.grants().previous("demo", "one").await.unwrap(), None);
         assert_eq!(store.grants().of("other").await.unwrap(), ["a.example"]);

@@ -14,43 +14,19 @@
 //!
 //! # Layout
 //!
-//! Records. In each folder, `types` declares the records and `queries` has the statements on them:
-//! - [`keys`]: API keys of callers
-//! - [`integrations`]: accounts that users connected, and the leases under which gateways refresh
-//!   tokens
-//! - [`oauth_clients`]: the OAuth clients of tenants
-//! - [`tenants`]: the tenants that all of these name
-//! - [`authorizations`]: OAuth authorizations in progress
-//! - [`connect_links`]: links to the page on which an end user connects accounts
-//! - [`console_sessions`]: sessions of operators at the console
-//! - [`pending_grants`]: grants of users that the caller has not confirmed yet
-//! - [`jobs`]: operations that run in the background, and the queue that gateways share
-//! - [`idempotency`]: calls with an idempotency key, and their first answers
-//! - [`tool_sets`]: the operations that agents get at one address
-//! - [`agent_sessions`]: bearer tokens of agents
-//! - [`confirmations`]: calls that a user must confirm before they run
+//! [`handles`] has a handle for each subject, such as `store.jobs()`, and says what the subject is.
+//! The statements on it are in the folder or file of its name, and those on events in [`triggers`].
+//! In a folder, `types` declares the records and `queries` has the statements on them. Subjects
+//! without a handle:
+//! - [`tenants`]: the tenants that all subjects name
 //! - [`caps`]: the number of integrations and authorizations that one holder may have
 //! - [`budgets`]: the rate limits that gateways share
-//! - [`changes`]: the history of connectors
-//! - [`modules`]: the modules of the service, and the generations of connectors
-//! - [`gateways`]: the gateways that share the database, and what they serve
-//! - [`grants`]: hosts that the operator allows connectors to reach
-//! - [`storage`]: the key-value storage that connectors use
-//! - [`webhooks`]: the secrets that webhooks are signed with, and their deliveries
-//! - [`triggers`]: what callers want to know of, and events
-//! - [`subscriptions`]: subscriptions at services, and the readers of what happened there
-//! - [`inboxes`]: addresses for the notifications of an application, and the requests of services
-//! - [`audit`]: every change by a person, a key or a file
-//! - [`calls`]: records of calls
-//! - [`usage`]: what each tenant has called on each day
 //! - [`backlog`]: what waits, in numbers
 //! - [`stored_bytes`]: the bytes that each tenant has stored, and their limit
 //!
 //! Secrets:
 //! - [`vault`]: the crate that seals secrets before they are stored, and rotates the keys
 //! - [`sealed_columns`]: the columns that hold secrets, for the rotation
-//!
-//! Each subject has a handle ([`handles`]): `store.jobs().take(..)`.
 //!
 //! The database:
 //! - [`records`]: macros for records, for values that are stored by a name, and for ids

@@ -16,20 +16,14 @@ const BATCH: u32 = 100;
 const PLAIN_VALUES: &str =
     "SELECT connector, integration, key, value FROM connector_storage WHERE data_key IS NULL LIMIT $1";
 
-/// A value that is not sealed.
-struct PlainValue {
-    scope: StorageScope,
-    /// The key as the database has it: SQLite has text, and PostgreSQL has bytes.
-    key: Value,
-    value: Vec<u8>,
-}
-
 record! {
-    StorageScope: connector, partition
-}
-
-record! {
-    PlainValue: scope, key, value
+    /// A value that is not sealed.
+    struct PlainValue {
+        scope: StorageScope,
+        /// The key as the database has it: SQLite has text, and PostgreSQL has bytes.
+        key: Value,
+        value: Vec<u8>,
+    }
 }
 
 impl PlainValue {

@@ -1,18 +1,28 @@
 //! Macros for what is stored: records, which are rows, values that are stored by a name, and ids.
 
-/// Reads a record from a row. Its fields are the columns, in this order. A field that is a record
-/// itself has several columns. `field = expression` reads a field in another way, and names the row
-/// first.
+/// Declares a record, and reads it from a row. Its fields are the columns, in this order. A field
+/// that is a record itself has several columns. `field: Type = expression` reads a field in another
+/// way, and `row =>` before the record names the row for it.
 macro_rules! record {
     (@field $row:ident) => { database::value::FromRow::from_row($row)? };
     (@field $row:ident $read:expr) => { $read };
-    ($record:ident: $($field:ident),* $(,)?) => { record! { row => $record: $($field),* } };
-    ($row:ident => $record:ident: $($field:ident $(= $read:expr)?),* $(,)?) => {
+    (
+        $row:ident => $(#[$attribute:meta])*
+        $visibility:vis struct $record:ident {
+            $($(#[$of_field:meta])* $of:vis $field:ident: $type:ty $(= $read:expr)?,)*
+        }
+    ) => {
+        $(#[$attribute])*
+        $visibility struct $record { $($(#[$of_field])* $of $field: $type),* }
+
         impl database::value::FromRow for $record {
             fn from_row($row: &mut database::value::Row) -> $crate::Stored<Self> {
                 Ok(Self { $($field: record!(@field $row $($read)?)),* })
             }
         }
+    };
+    ($(#[$attribute:meta])* $visibility:vis struct $($declaration:tt)*) => {
+        record! { row => $(#[$attribute])* $visibility struct $($declaration)* }
     };
 }
 pub(crate) use record;

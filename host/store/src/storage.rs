@@ -12,6 +12,7 @@ use thiserror::Error;
 use vault::{Sealed, Vault, VaultError};
 
 use crate::handles::Storage;
+use crate::records::record;
 use crate::stored_bytes::Quota;
 use crate::{StoreError, Stored};
 use contract_rules::limit::{STORAGE_KEY_BYTES, STORAGE_KEYS, STORAGE_VALUE_BYTES};
@@ -23,14 +24,16 @@ const MAX_TIME_TO_LIVE: Duration = Duration::from_secs(10_000 * 365 * 24 * 3600)
 /// The first part of the context with which values are sealed.
 pub(crate) const CONTEXT: &str = "connector_storage";
 
-/// The owner of keys. A scope never sees the keys of another scope.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct StorageScope {
-    /// Identifier of the connector.
-    pub connector: String,
-    /// Separates the values of one account from the values of others: the id of the integration, or the
-    /// tenant if the connector needs no account.
-    pub partition: String,
+record! {
+    /// The owner of keys. A scope never sees the keys of another scope.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub struct StorageScope {
+        /// Identifier of the connector.
+        pub connector: String,
+        /// Separates the values of one account from the values of others: the id of the integration, or the
+        /// tenant if the connector needs no account.
+        pub partition: String,
+    }
 }
 
 impl StorageScope {

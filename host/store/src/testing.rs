@@ -6,8 +6,9 @@ use database::connection::Durability;
 use database::testing::Place;
 pub(crate) use database::testing::on_every_database;
 use database::value::values;
+use tokio::sync::OnceCell;
 
-use crate::{Account, AuthType, Details, Holder, Integration, Sealed, Status, Store};
+use crate::{Account, AuthType, Connected, Details, Holder, Integration, Sealed, Status, Store};
 
 /// A database, and the data directory of a gateway that uses it.
 pub(crate) struct Site {
@@ -17,7 +18,7 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) async fn sqlite() -> Self {
-        Self::on(Place::sqlite()).await
+        Self::on(Place::with_file(tables().await)).await
     }
 
     pub(crate) async fn postgres() -> Self {
@@ -43,6 +44,18 @@ impl Site {
         let durability = Durability::ProcessKill;
         self.store.write(durability, move |connection| connection.execute(sql, &[])).await.unwrap()
     }
+}
+
+/// The content of a SQLite file that has the tables, and nothing in them. The migrations would take
+/// most of the time of a test.
+async fn tables() -> &'static [u8] {
+    static CONTENT: OnceCell<Vec<u8>> = OnceCell::const_new();
+    let making = CONTENT.get_or_init(|| async {
+        let site = Site::on(Place::sqlite()).await;
+        site.store.database().checkpoint_at_end().await.unwrap();
+        site.place.content()
+    });
+    making.await
 }
 
 /// The holder of [`connect`]'s integrations.
@@ -79,7 +92,7 @@ pub(crate) fn details() -> Details {
 pub(crate) async fn connect(store: &Store, user_identifier: &str) -> Integration {
     store
         .integrations()
-        .connect(&holder(), user_identifier, AuthType::OAuth2, details(), Vec::new(), None)
+        .connect(&holder(), user_identifier, Connected::new(AuthType::OAuth2, details()), Vec::new(), None)
         .await
         .unwrap()
 }

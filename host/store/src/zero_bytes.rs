@@ -4,7 +4,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use crate::testing::{Site, connect, details, holder, on_every_database};
 use crate::{
-    Account, AuthType, CallFilter, Choice, Details, HookRequest, HookRequestFilter, Labels, RecordedCall,
+    Account, AuthType, CallFilter, Choice, Connected, Details, HookRequest, HookRequestFilter, Labels, RecordedCall,
     without_zero_bytes,
 };
 
@@ -34,7 +34,10 @@ async fn an_account_is_stored_whatever_its_service_calls_it(site: Site) {
     let account = Account { id: Some("\0".into()), name: Some("a\0b".into()), ..Account::default() };
     let details = Details { account, reason: Some("no\0".into()), ..details() };
     let stored = site.store.integrations();
-    let stored = stored.connect(&holder(), "ann", AuthType::OAuth2, details.clone(), Vec::new(), None).await.unwrap();
+    let stored = stored
+        .connect(&holder(), "ann", Connected::new(AuthType::OAuth2, details.clone()), Vec::new(), None)
+        .await
+        .unwrap();
     let of = |stored: &Details| (stored.account.id.clone(), stored.account.name.clone(), stored.reason.clone());
     let shown = |text: &str| Some(without_zero_bytes(text));
     assert_eq!(of(&stored.details), (shown("\0"), shown("a\0b"), shown("no\0")));

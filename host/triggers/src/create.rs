@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::agents::NewAgent;
@@ -12,7 +12,7 @@ use super::record::TriggerRecord;
 use super::types::{GATEWAY_TYPES, TypeOf};
 use super::{GATEWAY, NewTrigger, Of, TriggerError, Triggers};
 use contract::AuthScheme;
-use store::{Holder, Trigger, new_trigger_id};
+use store::{Holder, NewSubscription, Trigger, new_trigger_id};
 use webhooks::CallbackError;
 
 impl Triggers {
@@ -44,22 +44,7 @@ impl Triggers {
     ) -> Result<String, TriggerError> {
         let (tenant, subject) = of.caller()?;
         let kind = self.find_type(of, &new.connector, &new.kind)?;
-        let parameters = if new.parameters.is_null() { json!({}) } else { new.parameters };
-        let mut violations = Violations::default();
-        match &kind {
-            Some(kind) => violations.check_parameters(&kind.declared().parameters, &parameters)?,
-            None if parameters.as_object().is_none_or(|members| !members.is_empty()) => {
-                violations.add("/parameters", "Events of the gateway have no parameters. Leave the member out.");
-            }
-            None => {}
-        }
-        let filters = violations.read_filters(&new.filters.unwrap_or_default());
-        let response_fields = violations.read_response_fields(&new.response_fields.unwrap_or_default());
-        violations.check_labels(&new.labels);
-        violations.check_poll_s(new.poll_s);
-        let definition = Definition { parameters, urls: new.urls, filters, response_fields };
-        violations.check_size(&definition)?;
-        violations.finish()?;
+        let definition = Definition::checked(&new, kind.as_ref())?;
         // The URLs are a part of the body; the secret is looked at when everything else is good.
         let urls = match &agent {
             Some(_) => Some(definition.urls.clone()),
@@ -68,7 +53,6 @@ impl Triggers {
                 other => Some(other?),
             },
         };
-
         let account = match &kind {
             Some(kind) => self.choose_account(kind, tenant, subject, user_identifier, deadline).await?,
             None => String::new(),
@@ -95,27 +79,33 @@ impl Triggers {
         };
         let subscription = match &kind {
             Some(kind) => {
-                let run = |request_id| RunOf {
-                    connector: &kind.connector,
-                    tenant,
-                    subject,
-                    user_identifier: &account,
-                    request_id,
-                    deadline,
-                };
-                Some(self.new_subscription(kind, run(&id), &definition.parameters).await?)
+                let connector = &kind.connector;
+                let run = RunOf { connector, tenant, subject, user_identifier: &account, request_id: &id, deadline };
+                Some(self.new_subscription(kind, run, &definition.parameters).await?)
             }
             None => None,
         };
+        self.add(stored, subscription, deadline).await?;
+        Ok(id)
+    }
+
+    /// Stores a new trigger, and begins the first step of its subscription.
+    async fn add(
+        self: &Arc<Self>,
+        new: store::NewTrigger,
+        subscription: Option<NewSubscription>,
+        deadline: Instant,
+    ) -> Result<(), TriggerError> {
+        let id = new.id.clone();
         let limit = self.parts.config.triggers.max_per_tenant;
-        let subscription = self.parts.store.triggers().add(stored, subscription, limit).await?;
+        let subscription = self.parts.store.triggers().add(new, subscription, limit).await?;
         // The trigger is made, so that a failure must not look as if it were not.
         if let Some(subscription) = subscription
             && let Err(error) = self.work_now(&subscription, deadline).await
         {
             tracing::debug!(trigger = id, %error, "the first step of a trigger is done later");
         }
-        Ok(id)
+        Ok(())
     }
 
     /// The type that a caller names. `None` for a type of the gateway itself.
@@ -163,5 +153,29 @@ impl Triggers {
             });
         }
         Ok(user_identifier)
+    }
+}
+
+impl Definition {
+    /// The definition of a new trigger, checked except for its URLs. `kind` is `None` for a type of
+    /// the gateway itself.
+    fn checked(new: &NewTrigger, kind: Option<&TypeOf>) -> Result<Self, TriggerError> {
+        let parameters = if new.parameters.is_null() { json!({}) } else { new.parameters.clone() };
+        let mut violations = Violations::default();
+        match kind {
+            Some(kind) => violations.check_parameters(&kind.declared().parameters, &parameters)?,
+            None if parameters.as_object().is_none_or(|members| !members.is_empty()) => {
+                violations.add("/parameters", "Events of the gateway have no parameters. Leave the member out.");
+            }
+            None => {}
+        }
+        let filters = violations.read_filters(new.filters.as_ref().unwrap_or(&Value::Null));
+        let response_fields = violations.read_response_fields(new.response_fields.as_ref().unwrap_or(&Value::Null));
+        violations.check_labels(&new.labels);
+        violations.check_poll_s(new.poll_s);
+        let definition = Self { parameters, urls: new.urls.clone(), filters, response_fields };
+        violations.check_size(&definition)?;
+        violations.finish()?;
+        Ok(definition)
     }
 }

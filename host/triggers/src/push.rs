@@ -102,6 +102,25 @@ struct Member {
     kind: TypeOf,
 }
 
+/// The notifications of one request, with what they change.
+#[derive(Default)]
+struct Batch {
+    pushed: PushedEvents,
+    outcomes: Vec<Outcome>,
+    about: BTreeMap<String, bool>,
+    /// The notifications of a batch are for few subscriptions, and each is read once.
+    members: BTreeMap<String, Members>,
+}
+
+impl Batch {
+    /// Notes an outcome, unless it is known.
+    fn add(&mut self, name: &'static str, reason: Option<&'static str>, kind: Option<&str>) {
+        if !self.outcomes.iter().any(|known| known.name == name) {
+            self.outcomes.push(Outcome { name, reason, kind: kind.map(str::to_owned), events: 0 });
+        }
+    }
+}
+
 /// A notification, with what it changes.
 #[derive(Default)]
 struct Found {
@@ -174,59 +193,62 @@ impl Triggers {
     /// # Errors
     /// If the store or the vault fails. Nothing is stored then.
     pub async fn accept(&self, at: &InboxAt, items: &Items) -> Result<Accepted, TriggerError> {
-        let mut pushed = PushedEvents::default();
+        let mut batch = Batch::default();
         match &at.owner {
-            Owner::Application(inbox) => pushed.inbox = Some(inbox.id.clone()),
-            Owner::Former(_) => pushed.is_former = true,
+            Owner::Application(inbox) => batch.pushed.inbox = Some(inbox.id.clone()),
+            Owner::Former(_) => batch.pushed.is_former = true,
             Owner::Subscription(_) => {}
         }
-        let mut outcomes: Vec<Outcome> = Vec::new();
-        let mut about: BTreeMap<String, bool> = BTreeMap::new();
-        // The notifications of a batch are for few subscriptions, and each is read once.
-        let mut members: BTreeMap<String, Members> = BTreeMap::new();
-        let mut add = |name, reason, kind: Option<&str>| {
-            if !outcomes.iter().any(|known| known.name == name) {
-                outcomes.push(Outcome { name, reason, kind: kind.map(str::to_owned), events: 0 });
-            }
-        };
         for item in &items.items {
-            let kind = Some(item.kind.as_str()).filter(|kind| !kind.is_empty());
-            let mut is_shared = false;
-            if item.meaning == Meaning::Event {
-                let shared = self.shared(at, item).await?;
-                // It is kept, and perhaps another account gets its event.
-                is_shared = shared.is_some();
-                pushed.shared.extend(shared);
-            } else if let Some(lost) = self.lost(at, item).await? {
-                pushed.shared.push(lost);
-                add("stored", None, kind);
-                continue;
-            }
-            let subscriptions = self.subscriptions_of(at, item).await?;
-            if subscriptions.is_empty() {
-                add(if is_shared { "stored" } else { "unattributed" }, None, kind);
-                continue;
-            }
-            let mut found = Found::default();
-            for subscription in &subscriptions {
-                self.take(at, item, subscription, &mut members, &mut found).await?;
-            }
-            let is_event = !found.events.is_empty() || found.about.values().any(|is_read| *is_read);
-            match item.meaning {
-                Meaning::Ignored => add("ignored", Some("no-event"), kind),
-                Meaning::Lifecycle(_) => add("stored", None, kind),
-                Meaning::Event if is_event || is_shared => add("stored", None, kind),
-                Meaning::Event => add("ignored", Some("no-trigger"), kind),
-            }
-            for (id, is_read) in found.about {
-                *about.entry(id).or_default() |= is_read;
-            }
-            pushed.events.extend(found.events);
-            pushed.renewed_now.extend(found.renewed_now);
+            self.take_in(at, item, &mut batch).await?;
         }
         if items.items.is_empty() {
-            add("ignored", items.ignored.first().map(|reason| reason.reason()), None);
+            batch.add("ignored", items.ignored.first().map(|reason| reason.reason()), None);
         }
+        self.store_batch(at, batch).await
+    }
+
+    /// Adds one notification to a batch.
+    async fn take_in(&self, at: &InboxAt, item: &Item, batch: &mut Batch) -> Result<(), TriggerError> {
+        let kind = Some(item.kind.as_str()).filter(|kind| !kind.is_empty());
+        let mut is_shared = false;
+        if item.meaning == Meaning::Event {
+            let shared = self.shared(at, item).await?;
+            // It is kept, and perhaps another account gets its event.
+            is_shared = shared.is_some();
+            batch.pushed.shared.extend(shared);
+        } else if let Some(lost) = self.lost(at, item).await? {
+            batch.pushed.shared.push(lost);
+            batch.add("stored", None, kind);
+            return Ok(());
+        }
+        let subscriptions = self.subscriptions_of(at, item).await?;
+        if subscriptions.is_empty() {
+            batch.add(if is_shared { "stored" } else { "unattributed" }, None, kind);
+            return Ok(());
+        }
+        let mut found = Found::default();
+        for subscription in &subscriptions {
+            self.take(at, item, subscription, &mut batch.members, &mut found).await?;
+        }
+        let is_event = !found.events.is_empty() || found.about.values().any(|is_read| *is_read);
+        match item.meaning {
+            Meaning::Ignored => batch.add("ignored", Some("no-event"), kind),
+            Meaning::Lifecycle(_) => batch.add("stored", None, kind),
+            Meaning::Event if is_event || is_shared => batch.add("stored", None, kind),
+            Meaning::Event => batch.add("ignored", Some("no-trigger"), kind),
+        }
+        for (id, is_read) in found.about {
+            *batch.about.entry(id).or_default() |= is_read;
+        }
+        batch.pushed.events.extend(found.events);
+        batch.pushed.renewed_now.extend(found.renewed_now);
+        Ok(())
+    }
+
+    /// Stores a batch, and wakes those who work on what it has stored.
+    async fn store_batch(&self, at: &InboxAt, batch: Batch) -> Result<Accepted, TriggerError> {
+        let Batch { mut pushed, mut outcomes, about, members: _ } = batch;
         pushed.about = about.into_iter().collect();
         let (offered, is_due) = (pushed.events.len(), pushed.about.iter().any(|(_, is_read)| *is_read));
         let is_due = is_due || !pushed.renewed_now.is_empty();
@@ -274,8 +296,8 @@ impl Triggers {
             Owner::Application(inbox) => {
                 let Some(values) = &item.accounts else { return Ok(Vec::new()) };
                 let route = Route::of(values);
-                let found =
-                    self.parts.store.subscriptions().told_on_route(at.connector(), &inbox.inbox, &inbox.tenant, &route);
+                let subscriptions = self.parts.store.subscriptions();
+                let found = subscriptions.on_route(at.connector(), &inbox.inbox, &inbox.tenant, &route);
                 Ok(found.await?.into_iter().map(Cow::Owned).collect())
             }
         }

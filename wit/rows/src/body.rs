@@ -6,7 +6,7 @@ use contract_rules::limit::PARTS;
 
 use crate::form::Room;
 use crate::reader::{self, Member};
-use crate::request::Refusal;
+use crate::refusal::Refusal;
 use crate::row::{Location, Row};
 
 /// The body of a request.
@@ -157,31 +157,18 @@ fn file(name: &str, value: &str, place: String) -> Result<Part, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::declaration::Declaration;
     use crate::row::{BodyEncoding, Field, Lists, Method, Payload};
 
     /// A row with a list of files, and any members in its body.
     fn row() -> Row {
-        let field = Field {
-            name: "photos".into(),
-            location: Location::File("photo".into()),
-            required: false,
-            integer: false,
-            lists: Lists::AsTheyAre,
-            max_bytes: None,
-            default: None,
-            nullable: false,
-        };
-        Row {
-            method: Method::Post,
-            upstream: "api".into(),
-            path: vec![].into(),
-            fixed_query: "".into(),
-            fields: vec![field].into(),
-            default_query: vec![].into(),
-            headers: vec![].into(),
-            payload: Payload::None,
+        let photos = Field::new("photos", Location::File("photo".into()));
+        let declared = Declaration {
+            fields: vec![Field { required: false, lists: Lists::AsTheyAre, ..photos }],
             encoding: BodyEncoding::Multipart,
-        }
+            ..Declaration::new(Method::Post, "api", "")
+        };
+        Row { payload: Payload::None, ..Row::of(&declared) }
     }
 
     fn made(object: &str, photos: &str) -> Result<Vec<Part>, Refusal> {

@@ -4,7 +4,7 @@
 //! member of an object, and repeat the name for each item of a list.
 
 use crate::reader::{self, Member};
-use crate::request::Refusal;
+use crate::refusal::Refusal;
 use crate::row::{BodyEncoding, Location, Row};
 
 /// A form may have this many times the bytes of its object.

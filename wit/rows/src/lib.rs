@@ -14,6 +14,7 @@
 //! - `template`: texts with names in braces.
 //! - `check`: the rules of a declaration, which are all rules of what is sent.
 //! - `request`: the request of a row for an input.
+//! - `refusal`: why there is no request.
 //! - `path`: the path and the query of a request.
 //! - `body`: bodies, and forms with files.
 //! - `encoding`: percent-encoding.
@@ -27,6 +28,7 @@ pub mod encoding;
 pub mod form;
 mod path;
 pub mod reader;
+mod refusal;
 mod request;
 mod row;
 pub mod table;
@@ -35,7 +37,8 @@ mod template;
 pub use body::{Body, Content, GivenFile, Part};
 pub use check::{Connector, Mistake, Place, check_headers, check_triggers};
 pub use declaration::{Declaration, DeclaredHeader};
-pub use request::{DOT_SEGMENT, EMPTY_SEGMENT, Refusal, Request, Settings, misfit};
+pub use refusal::Refusal;
+pub use request::{DOT_SEGMENT, EMPTY_SEGMENT, Request, Settings, misfit};
 pub use row::{
     BodyEncoding, DefaultQuery, Encoding, Field, Header, Lists, Location, Method, Payload, Piece, Row, Text, Trigger,
 };

@@ -8,7 +8,7 @@ use contract_rules::path::TOO_LONG;
 
 use crate::encoding::{self, KEPT_IN_NAMES};
 use crate::reader;
-use crate::request::{Refusal, text};
+use crate::refusal::{Refusal, text};
 use crate::row::{Encoding, Field, Lists, Location, Text, Trigger};
 
 /// The path, and the part of the query that is already written.
@@ -122,16 +122,7 @@ mod tests {
     use super::*;
 
     fn field() -> Field {
-        Field {
-            name: "tags".into(),
-            location: Location::Query("tags".into()),
-            required: false,
-            integer: false,
-            lists: Lists::Repeated,
-            max_bytes: None,
-            default: None,
-            nullable: false,
-        }
+        Field { required: false, lists: Lists::Repeated, ..Field::new("tags", Location::Query("tags".into())) }
     }
 
     /// The length of the path once the parameter is written, or refused.

@@ -14,6 +14,7 @@ use crate::body::{self, Body};
 use crate::form;
 use crate::path::{Query, push_path_value};
 use crate::reader::{self, Member};
+use crate::refusal::{Refusal, text};
 use crate::row::{BodyEncoding, Field, Header, Lists, Location, Method, Payload, Piece, Row, Text};
 
 /// The sentence for a caller whose value has the dots of a path that leads elsewhere.
@@ -37,44 +38,10 @@ pub struct Request<'a> {
     pub body: Option<Body>,
 }
 
-/// Why a row makes no request of an input.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// A value of the input cannot be where the row puts it.
-    Input {
-        /// JSON Pointer (RFC 6901) to the value.
-        pointer: String,
-        /// A sentence that says what to give.
-        detail: String,
-    },
-    /// A setting of the connector has no value, or one that is no text. A sentence that names it.
-    Setting(String),
-}
-
 /// The values of the connector's settings.
 pub trait Settings {
     /// The value of a setting as JSON text. `None` if neither the operator nor the manifest sets it.
     fn get(&self, name: &str) -> Option<Cow<'_, str>>;
-}
-
-impl Refusal {
-    pub(crate) fn input(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self::Input { pointer: pointer.into(), detail: detail.into() }
-    }
-
-    /// The same refusal for a value that is inside of another one.
-    fn inside(self, place: &str) -> Self {
-        match self {
-            Self::Input { pointer, detail } => Self::Input { pointer: format!("{place}{pointer}"), detail },
-            Self::Setting(why) => Self::Setting(why),
-        }
-    }
-}
-
-impl From<reader::Unexpected> for Refusal {
-    fn from(unexpected: reader::Unexpected) -> Self {
-        Self::input("", unexpected.to_string())
-    }
 }
 
 impl Row {
@@ -136,7 +103,7 @@ impl<'r: 'a, 'a> Values<'r, 'a> {
     fn check(&self) -> Result<(), Refusal> {
         for field in self.row.fields.iter() {
             match self.get(field) {
-                None if field.required => return Err(refuse(field, "Give a value: the operation needs it.")),
+                None if field.required => return Err(Refusal::of(field, "Give a value: the operation needs it.")),
                 Some(value) if field.max_bytes.is_some_and(|most| value.len() > most) => too_long(field, value)?,
                 _ => {}
             }
@@ -158,7 +125,7 @@ impl<'r: 'a, 'a> Values<'r, 'a> {
                     let start = path.len();
                     push_path_value(path, field, value)?;
                     if path.len() == start {
-                        return Err(refuse(field, EMPTY_SEGMENT));
+                        return Err(Refusal::of(field, EMPTY_SEGMENT));
                     }
                 }
             }
@@ -172,7 +139,7 @@ impl<'r: 'a, 'a> Values<'r, 'a> {
                     self.get(field).and_then(reader::scalar).is_some_and(|text| has_dot_segment(&text))
                 };
                 // Several values together make the dot segment, so no single field is to blame.
-                Err(refuse(suspects().find(climbs).unwrap_or(first), DOT_SEGMENT))
+                Err(Refusal::of(suspects().find(climbs).unwrap_or(first), DOT_SEGMENT))
             }
             _ => Ok(()),
         }
@@ -326,24 +293,13 @@ fn member_name(json: &mut String, name: &str) {
     json.push(':');
 }
 
-/// A scalar as text: a string without its quotes, any other scalar as the caller wrote it.
-pub(crate) fn text<'a>(field: &Field, value: &'a str) -> Result<Cow<'a, str>, Refusal> {
-    match reader::scalar(value) {
-        Some(text) if field.integer => {
-            Ok(reader::integer(&text).map_or_else(|| text.clone(), |digits| Cow::Owned(digits.into_owned())))
-        }
-        Some(text) => Ok(text),
-        None => Err(refuse(field, "Give a string, a number or a boolean here.")),
-    }
-}
-
 fn header_value(field: &Field, value: &str) -> Result<String, Refusal> {
     let text = text(field, value)?;
     if text.contains(['\r', '\n', '\0']) {
-        return Err(refuse(field, "Give a value without line breaks: it is sent as a header."));
+        return Err(Refusal::of(field, "Give a value without line breaks: it is sent as a header."));
     }
     if header::value(&text).is_err() {
-        return Err(refuse(field, "Give a value without control characters: it is sent as a header."));
+        return Err(Refusal::of(field, "Give a value without control characters: it is sent as a header."));
     }
     Ok(text.into_owned())
 }
@@ -362,17 +318,15 @@ fn as_sent<'a>(field: &Field, value: &'a str) -> Cow<'a, str> {
 fn too_long(field: &Field, value: &str) -> Result<(), Refusal> {
     let length = reader::scalar(value).map_or_else(|| reader::compact(value).len(), |text| text.len());
     match field.max_bytes {
-        Some(most) if length > most => Err(refuse(field, &format!("Give at most {most} bytes; these are {length}."))),
+        Some(most) if length > most => {
+            Err(Refusal::of(field, &format!("Give at most {most} bytes; these are {length}.")))
+        }
         _ => Ok(()),
     }
 }
 
 fn unset(setting: &str) -> String {
     format!("The operation needs the setting `{setting}` of this connector, which the operator has not set.")
-}
-
-fn refuse(field: &Field, detail: &str) -> Refusal {
-    Refusal::input(format!("/{}", field.name), detail)
 }
 
 impl Header {

@@ -28,31 +28,29 @@ pub struct NewAgentSession {
     pub ends_by: Option<SystemTime>,
 }
 
-/// An agent session. It has the rights that its maker had when it was made, or fewer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentSession {
-    /// Stands in records and in the audit where a caller with a key has the key's id.
-    pub id: KeyId,
-    /// The tenant of its maker.
-    pub tenant: String,
-    /// The one user that it acts for. `None` for the tenant itself.
-    pub subject: Option<String>,
-    /// The one account that its calls use. `None` if calls choose it.
-    pub account: Option<String>,
-    /// The tool set whose address it is for. `None` for the address of all tools.
-    pub set: Option<String>,
-    /// Names of scopes, as in [`crate::ApiKey::scopes`].
-    pub scopes: String,
-    /// As [`crate::ApiKey::allow`].
-    pub allow: Option<String>,
-    /// As [`crate::ApiKey::effects`].
-    pub effects: Option<String>,
-    /// As [`crate::ApiKey::confirm`].
-    pub confirm: bool,
-    /// Time from which it is refused.
-    pub expires_at: SystemTime,
-}
-
 record! {
-    AgentSession: id, tenant, subject, account, set, scopes, allow, effects, confirm, expires_at
+    /// An agent session. It has the rights that its maker had when it was made, or fewer.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct AgentSession {
+        /// Stands in records and in the audit where a caller with a key has the key's id.
+        pub id: KeyId,
+        /// The tenant of its maker.
+        pub tenant: String,
+        /// The one user that it acts for. `None` for the tenant itself.
+        pub subject: Option<String>,
+        /// The one account that its calls use. `None` if calls choose it.
+        pub account: Option<String>,
+        /// The tool set whose address it is for. `None` for the address of all tools.
+        pub set: Option<String>,
+        /// Names of scopes, as in [`crate::ApiKey::scopes`].
+        pub scopes: String,
+        /// As [`crate::ApiKey::allow`].
+        pub allow: Option<String>,
+        /// As [`crate::ApiKey::effects`].
+        pub effects: Option<String>,
+        /// As [`crate::ApiKey::confirm`].
+        pub confirm: bool,
+        /// Time from which it is refused.
+        pub expires_at: SystemTime,
+    }
 }

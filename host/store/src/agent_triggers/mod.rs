@@ -9,7 +9,7 @@ mod queries;
 mod receivers;
 mod types;
 
-pub(crate) use self::queries::insert_part;
+pub(crate) use self::types::insert_part;
 pub use self::types::{AgentCursor, AgentPart, AgentReceiver, DeliveryReport, NewAgentPart};
 
 #[cfg(test)]

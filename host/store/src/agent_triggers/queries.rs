@@ -2,15 +2,14 @@
 
 use std::time::{Duration, SystemTime};
 
-use database::connection::{Connection, Durability};
+use database::connection::Durability;
 use database::time::millis;
 use database::value::{Value, values};
 
-use super::types::{AgentPart, NewAgentPart};
 use crate::audit::Acting;
 use crate::handles::AgentTriggers;
 use crate::triggers::{find_trigger, remove_in};
-use crate::{Removed, Sealed, StoreError, Stored, Trigger};
+use crate::{Removed, Sealed, Stored, Trigger};
 
 /// Triggers that one turn ends.
 const ENDED: u32 = 100;
@@ -82,40 +81,5 @@ impl AgentTriggers<'_> {
                 }
             })
             .await
-    }
-}
-
-/// Adds the part of a trigger that an agent makes.
-pub(crate) fn insert_part(connection: &mut dyn Connection, trigger: &str, part: &NewAgentPart) -> Stored<()> {
-    let NewAgentPart { id, life, takes_control, secrets } = part;
-    let is_known: bool = connection.one("SELECT EXISTS (SELECT 1 FROM agent_triggers WHERE id = $1)", values![id])?;
-    if is_known {
-        return Err(StoreError::Duplicate);
-    }
-    let (data_key, bytes) = secrets.as_ref().map(|sealed| (&sealed.key_id, &sealed.bytes)).unzip();
-    connection.run(
-        "INSERT INTO agent_triggers (trigger_id, id, expires_at, takes_control, data_key, secrets)
-         VALUES ($1, $2, now_ms() + $3, $4, $5, $6)",
-        values![trigger, id, millis(*life), *takes_control, data_key, bytes],
-    )
-}
-
-impl AgentPart {
-    /// The columns of the part in a statement on triggers. They are `NULL` for a trigger that no
-    /// agent has made.
-    pub(crate) const COLUMNS: &'static str =
-        "(SELECT agent_triggers.id FROM agent_triggers WHERE trigger_id = triggers.id) AS agent_id,
-         (SELECT expires_at FROM agent_triggers WHERE trigger_id = triggers.id) AS agent_expires_at,
-         (SELECT takes_control FROM agent_triggers WHERE trigger_id = triggers.id) AS agent_takes_control";
-
-    /// Reads the columns [`AgentPart::COLUMNS`].
-    pub(crate) fn read(row: &mut database::value::Row) -> Stored<Option<Self>> {
-        let (id, expires_at, takes_control): (Option<String>, Option<SystemTime>, Option<bool>) =
-            (row.read()?, row.read()?, row.read()?);
-        Ok(id.zip(expires_at).map(|(id, expires_at)| Self {
-            id,
-            expires_at,
-            takes_control: takes_control.unwrap_or_default(),
-        }))
     }
 }

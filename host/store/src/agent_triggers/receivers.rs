@@ -10,7 +10,6 @@ use database::value::values;
 use super::types::{AgentReceiver, DeliveryReport, hash_of_receiver};
 use crate::Stored;
 use crate::handles::AgentTriggers;
-use crate::records::record;
 
 impl AgentTriggers<'_> {
     /// Returns the receiver of a trigger. `None` if the trigger has ended, or if its agent polls.
@@ -79,12 +78,4 @@ impl AgentTriggers<'_> {
             })
             .await
     }
-}
-
-record! {
-    AgentReceiver: id, secrets
-}
-
-record! {
-    DeliveryReport: last_delivery_at, last_error, failed_since
 }

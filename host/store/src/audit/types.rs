@@ -95,25 +95,27 @@ named! {
     }
 }
 
-/// An entry of the audit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AuditEntry {
-    /// Grows with each entry.
-    pub number: i64,
-    /// Time of the change.
-    pub at: SystemTime,
-    /// Its actor. See [`super::Acting`].
-    pub actor: String,
-    /// The name of an [`AuditAction`].
-    pub action: String,
-    /// The id of what was changed.
-    pub target: String,
-    /// Empty if the change belongs to no tenant.
-    pub tenant: String,
-    /// Empty if no request made the change.
-    pub request_id: String,
-    /// More about the change, for people. May be empty. It never has a secret.
-    pub detail: String,
+record! {
+    /// An entry of the audit.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct AuditEntry {
+        /// Grows with each entry.
+        pub number: i64,
+        /// Time of the change.
+        pub at: SystemTime,
+        /// Its actor. See [`super::Acting`].
+        pub actor: String,
+        /// The name of an [`AuditAction`].
+        pub action: String,
+        /// The id of what was changed.
+        pub target: String,
+        /// Empty if the change belongs to no tenant.
+        pub tenant: String,
+        /// Empty if no request made the change.
+        pub request_id: String,
+        /// More about the change, for people. May be empty. It never has a secret.
+        pub detail: String,
+    }
 }
 
 /// The place of an entry in the order of lists: its time and its number.
@@ -138,8 +140,4 @@ pub struct AuditFilter {
     pub before: Option<AuditPlace>,
     /// Maximum number of entries.
     pub limit: u32,
-}
-
-record! {
-    AuditEntry: number, at, actor, action, target, tenant, request_id, detail
 }

@@ -8,8 +8,7 @@ use database::value::values;
 
 use super::{Authorization, StateHash, TakenAuthorization};
 use crate::handles::Authorizations;
-use crate::integrations::{read_address, read_optional_labels, read_sealed, text_of_address, text_of_labels};
-use crate::records::record;
+use crate::integrations::{text_of_address, text_of_labels};
 use crate::stored_bytes::Quota;
 use crate::{Holder, Stored, caps};
 
@@ -151,10 +150,4 @@ fn find_authorization(connection: &mut dyn Connection, hash: &StateHash) -> Stor
         Some((_, false, true)) => TakenAuthorization::Expired,
         Some((authorization, false, false)) => TakenAuthorization::Fresh(Box::new(authorization)),
     })
-}
-
-record! {
-    row => Authorization: hash, holder, user_identifier, replaces, confirms, callback_url, redirect_uri,
-        verifier = read_sealed(row)?, expires_at, labels = read_optional_labels(row)?, oauth_client, connect_link,
-        address = read_address(row)?, key_id
 }

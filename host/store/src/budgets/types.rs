@@ -11,18 +11,21 @@ use crate::{StoreError, Stored};
 /// Tenants that a row lists. The others are taken for one tenant.
 const MAX_TENANTS: usize = 100;
 
-/// A rate limit of a connector, or the queue of a paced upstream. Another number or period makes
-/// another budget.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Budget {
-    /// The connector's identifier.
-    pub connector: String,
-    /// The name of the rate limit or the upstream.
-    pub quota: String,
-    /// Maximum number of calls in a period. 0 for a queue.
-    pub requests: u32,
-    /// Length of the period, in whole milliseconds. The interval between two calls of a queue.
-    pub period: Duration,
+record! {
+    row =>
+    /// A rate limit of a connector, or the queue of a paced upstream. Another number or period makes
+    /// another budget.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub struct Budget {
+        /// The connector's identifier.
+        pub connector: String,
+        /// The name of the rate limit or the upstream.
+        pub quota: String,
+        /// Maximum number of calls in a period. 0 for a queue.
+        pub requests: u32 = number(row)?,
+        /// Length of the period, in whole milliseconds. The interval between two calls of a queue.
+        pub period: Duration = Duration::from_millis(row.read::<i64>()?.unsigned_abs()),
+    }
 }
 
 impl Budget {
@@ -60,15 +63,18 @@ pub struct ShareReport {
     pub gone_after: Duration,
 }
 
-/// A gateway that has said nothing for a while.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Silence {
-    /// The id of the gateway.
-    pub gateway: String,
-    /// The number of its last exchange.
-    pub turn: i64,
-    /// The time since then, or less.
-    pub silent: Duration,
+record! {
+    row =>
+    /// A gateway that has said nothing for a while.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Silence {
+        /// The id of the gateway.
+        pub gateway: String,
+        /// The number of its last exchange.
+        pub turn: i64,
+        /// The time since then, or less.
+        pub silent: Duration = Duration::from_millis(row.read::<i64>()?.unsigned_abs()),
+    }
 }
 
 /// The part of a budget that a gateway has.
@@ -106,19 +112,22 @@ pub struct Exchange {
     pub others: Vec<Silence>,
 }
 
-/// A row of the shares.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct ShareRow {
-    pub(super) budget: Budget,
-    pub(super) gateway: String,
-    pub(super) units: u32,
-    pub(super) used: u32,
-    pub(super) needed: u32,
-    pub(super) wanted: u32,
-    pub(super) tenants: Vec<(String, u32)>,
-    pub(super) waiting_since_ms: Option<i64>,
-    pub(super) free_at_ms: Option<i64>,
-    pub(super) gone_after_ms: i64,
+record! {
+    row =>
+    /// A row of the shares.
+    #[derive(Clone, PartialEq, Eq)]
+    pub(super) struct ShareRow {
+        pub(super) budget: Budget,
+        pub(super) gateway: String,
+        pub(super) units: u32 = number(row)?,
+        pub(super) used: u32 = number(row)?,
+        pub(super) needed: u32 = number(row)?,
+        pub(super) wanted: u32 = number(row)?,
+        pub(super) tenants: Vec<(String, u32)> = read_tenants(row.read()?)?,
+        pub(super) waiting_since_ms: Option<i64>,
+        pub(super) free_at_ms: Option<i64>,
+        pub(super) gone_after_ms: i64,
+    }
 }
 
 impl ShareRow {
@@ -166,18 +175,4 @@ fn read_tenants(text: Option<String>) -> Stored<Vec<(String, u32)>> {
 
 fn number(row: &mut Row) -> Stored<u32> {
     row.read::<i64>().map(|number| u32::try_from(number).unwrap_or_default())
-}
-
-record! {
-    row => Budget: connector, quota, requests = number(row)?,
-        period = Duration::from_millis(row.read::<i64>()?.unsigned_abs())
-}
-
-record! {
-    row => ShareRow: budget, gateway, units = number(row)?, used = number(row)?, needed = number(row)?,
-        wanted = number(row)?, tenants = read_tenants(row.read()?)?, waiting_since_ms, free_at_ms, gone_after_ms
-}
-
-record! {
-    row => Silence: gateway, turn, silent = Duration::from_millis(row.read::<i64>()?.unsigned_abs())
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::*;
 use crate::testing::{Site, details, on_every_database};
-use crate::{Account, AuthType, Details, Holder};
+use crate::{Account, AuthType, Connected, Details, Holder};
 
 on_every_database!(
     records_are_listed_by_page_and_filter,
@@ -89,7 +89,13 @@ async fn calls_of_an_account_are_found_by_what_its_user_knows_of_it(site: Site) 
         let holder = Holder { tenant: "acme".into(), subject: subject.into(), connector: "demo".into() };
         let account = Account { id: Some(format!("{subject}-42")), email: Some(email.into()), ..Account::default() };
         let details = Details { account, ..details() };
-        let connected = site.store.integrations().connect(&holder, "work", AuthType::OAuth2, details, Vec::new(), None);
+        let connected = site.store.integrations().connect(
+            &holder,
+            "work",
+            Connected::new(AuthType::OAuth2, details),
+            Vec::new(),
+            None,
+        );
         ids_of_accounts.push(connected.await.unwrap().id);
     }
     let of =

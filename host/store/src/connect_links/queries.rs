@@ -10,8 +10,8 @@ use database::value::{Value, values};
 use super::{ConnectLink, ConnectLinkFilter, LinkEnd, LinkHash, NewConnectLink};
 use crate::audit::{self, Acting, AuditAction};
 use crate::handles::ConnectLinks;
-use crate::integrations::{read_optional_labels, text_of_labels};
-use crate::records::{new_id, record};
+use crate::integrations::text_of_labels;
+use crate::records::new_id;
 use crate::{StoreError, Stored};
 
 /// Time after its expiry for which a link is kept. Until then its page says that it has expired.
@@ -155,10 +155,4 @@ fn select(connection: &mut dyn Connection, clause: &str, values: &[Value]) -> St
         }
     }
     Ok(links)
-}
-
-record! {
-    row => ConnectLink: id, hash, tenant, subject,
-        connectors = row.read::<String>()?.split(' ').map(str::to_owned).collect(), user_identifier, callback_url,
-        labels = read_optional_labels(row)?, key_id, expires_at, browser, end, has_expired, accounts = Vec::new()
 }

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::records::named;
+use crate::integrations::read_optional_labels;
+use crate::records::{named, record};
 use crate::{Holder, KeyId, Labels};
 
 /// SHA-256 of the secret part of a link, or of the secret of a browser.
@@ -33,30 +34,33 @@ pub struct NewConnectLink {
     pub lifetime: Duration,
 }
 
-/// A link.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "see `NewConnectLink`")]
-pub struct ConnectLink {
-    pub id: String,
-    pub hash: LinkHash,
-    pub tenant: String,
-    pub subject: String,
-    pub connectors: Vec<String>,
-    pub user_identifier: Option<String>,
-    pub callback_url: Option<String>,
-    pub labels: Option<Labels>,
-    pub key_id: Option<KeyId>,
-    /// Time from which the link cannot be used.
-    pub expires_at: SystemTime,
-    /// SHA-256 of the secret of the browser that has the link. `None` until a browser has sent the
-    /// form of the page.
-    pub browser: Option<LinkHash>,
-    /// `None` if the link was not ended.
-    pub end: Option<LinkEnd>,
-    /// `true` from `expires_at` on, by the clock of the database.
-    pub has_expired: bool,
-    /// The integrations that were connected by this link: connector and user identifier.
-    pub accounts: Vec<(String, String)>,
+record! {
+    row =>
+    /// A link.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    #[expect(missing_docs, reason = "see `NewConnectLink`")]
+    pub struct ConnectLink {
+        pub id: String,
+        pub hash: LinkHash,
+        pub tenant: String,
+        pub subject: String,
+        pub connectors: Vec<String> = row.read::<String>()?.split(' ').map(str::to_owned).collect(),
+        pub user_identifier: Option<String>,
+        pub callback_url: Option<String>,
+        pub labels: Option<Labels> = read_optional_labels(row)?,
+        pub key_id: Option<KeyId>,
+        /// Time from which the link cannot be used.
+        pub expires_at: SystemTime,
+        /// SHA-256 of the secret of the browser that has the link. `None` until a browser has sent the
+        /// form of the page.
+        pub browser: Option<LinkHash>,
+        /// `None` if the link was not ended.
+        pub end: Option<LinkEnd>,
+        /// `true` from `expires_at` on, by the clock of the database.
+        pub has_expired: bool,
+        /// The integrations that were connected by this link: connector and user identifier.
+        pub accounts: Vec<(String, String)> = Vec::new(),
+    }
 }
 
 impl ConnectLink {

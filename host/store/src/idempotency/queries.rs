@@ -18,12 +18,15 @@ use crate::{Sealed, Stored};
 /// clock of a server, because the key of a call that runs must stay.
 const KEEP_LOST: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// The columns that give the state of a key.
-struct Found {
-    fingerprint: Vec<u8>,
-    leased_until: Option<i64>,
-    has_ended: Option<bool>,
-    sealed: Option<Sealed>,
+record! {
+    row =>
+    /// The columns that give the state of a key.
+    struct Found {
+        fingerprint: Vec<u8>,
+        leased_until: Option<i64>,
+        has_ended: Option<bool>,
+        sealed: Option<Sealed> = read_sealed(row)?,
+    }
 }
 
 impl Idempotency<'_> {
@@ -122,8 +125,4 @@ fn state(connection: &mut dyn Connection, health: &Health, call: &IdempotentCall
         Some(Found { sealed: Some(sealed), .. }) => KeyState::Ended(sealed),
         Some(Found { sealed: None, .. }) => KeyState::EndedWithoutAnswer,
     })
-}
-
-record! {
-    row => Found: fingerprint, leased_until, has_ended, sealed = read_sealed(row)?
 }

@@ -8,7 +8,6 @@ use super::rejections::forget_rejections;
 use super::types::{Inbox, NewInbox, SecretAdded};
 use crate::audit::{self, Acting, AuditAction};
 use crate::handles::Inboxes;
-use crate::records::record;
 use crate::{Sealed, StoreError, Stored};
 
 /// The secrets of an inbox that are valid at the same time.
@@ -150,13 +149,4 @@ fn read_secrets(connection: &mut dyn Connection, inbox: &mut Inbox) -> Stored<()
         values![&inbox.id],
     )?;
     Ok(())
-}
-
-record! {
-    row => Inbox: id, connector, inbox, tenant, address, created_at, last_accepted_at,
-        last_rejection = {
-            let (at, reason): (Option<_>, Option<_>) = (row.read()?, row.read()?);
-            at.zip(reason)
-        },
-        secrets = Vec::new()
 }

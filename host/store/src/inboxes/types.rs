@@ -19,38 +19,46 @@ pub struct NewInbox {
     pub address: String,
 }
 
-/// An inbox of an application.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inbox {
-    /// Its id.
-    pub id: String,
-    /// The connector that declares it.
-    pub connector: String,
-    /// The name that the connector declares.
-    pub inbox: String,
-    /// Empty if it serves all tenants.
-    pub tenant: String,
-    /// The last segment of its public address.
-    pub address: String,
-    /// Time of its creation.
-    pub created_at: SystemTime,
-    /// Time of the last request that passed the checks.
-    pub last_accepted_at: Option<SystemTime>,
-    /// Time and reason of the last request that did not.
-    pub last_rejection: Option<(SystemTime, String)>,
-    /// The secrets, the oldest first.
-    pub secrets: Vec<InboxSecret>,
+record! {
+    row =>
+    /// An inbox of an application.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Inbox {
+        /// Its id.
+        pub id: String,
+        /// The connector that declares it.
+        pub connector: String,
+        /// The name that the connector declares.
+        pub inbox: String,
+        /// Empty if it serves all tenants.
+        pub tenant: String,
+        /// The last segment of its public address.
+        pub address: String,
+        /// Time of its creation.
+        pub created_at: SystemTime,
+        /// Time of the last request that passed the checks.
+        pub last_accepted_at: Option<SystemTime>,
+        /// Time and reason of the last request that did not.
+        pub last_rejection: Option<(SystemTime, String)> = {
+            let (at, reason): (Option<_>, Option<_>) = (row.read()?, row.read()?);
+            at.zip(reason)
+        },
+        /// The secrets, the oldest first.
+        pub secrets: Vec<InboxSecret> = Vec::new(),
+    }
 }
 
-/// A secret of an inbox, which the operator has given.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InboxSecret {
-    /// Names the secret in the API.
-    pub id: String,
-    /// Time of its creation.
-    pub created_at: SystemTime,
-    /// The secret, sealed with [`InboxSecret::context`].
-    pub secret: Sealed,
+record! {
+    /// A secret of an inbox, which the operator has given.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct InboxSecret {
+        /// Names the secret in the API.
+        pub id: String,
+        /// Time of its creation.
+        pub created_at: SystemTime,
+        /// The secret, sealed with [`InboxSecret::context`].
+        pub secret: Sealed,
+    }
 }
 
 impl InboxSecret {
@@ -101,23 +109,25 @@ pub struct HookRequest {
     pub remote: String,
 }
 
-/// A request of a service that is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "see `HookRequest`")]
-pub struct RecordedHookRequest {
-    /// Grows with each request.
-    pub number: i64,
-    pub at: SystemTime,
-    pub gateway: String,
-    pub address: String,
-    pub connector: String,
-    pub outcome: String,
-    pub reason: Option<String>,
-    pub kind: Option<String>,
-    pub events: u64,
-    pub ms: u64,
-    pub bytes: u64,
-    pub remote: String,
+record! {
+    /// A request of a service that is stored.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    #[expect(missing_docs, reason = "see `HookRequest`")]
+    pub struct RecordedHookRequest {
+        /// Grows with each request.
+        pub number: i64,
+        pub at: SystemTime,
+        pub gateway: String,
+        pub address: String,
+        pub connector: String,
+        pub outcome: String,
+        pub reason: Option<String>,
+        pub kind: Option<String>,
+        pub events: u64,
+        pub ms: u64,
+        pub bytes: u64,
+        pub remote: String,
+    }
 }
 
 /// Selects a page of the requests of services, the newest first.
@@ -154,21 +164,24 @@ pub struct NewShared {
     pub instead: Option<(String, Sealed)>,
 }
 
-/// A notification that is kept until its accounts were found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SharedNotification {
-    /// Its id.
-    pub id: String,
-    /// The inbox that it came to.
-    pub inbox: String,
-    /// Its body, sealed with [`SharedNotification::context`].
-    pub body: Sealed,
-    /// The number of times that the service was asked and did not answer.
-    pub attempts: u32,
-    /// Time at which it came.
-    pub created_at: SystemTime,
-    /// Time since then, by the clock of the database.
-    pub age: Duration,
+record! {
+    row =>
+    /// A notification that is kept until its accounts were found.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct SharedNotification {
+        /// Its id.
+        pub id: String,
+        /// The inbox that it came to.
+        pub inbox: String,
+        /// Its body, sealed with [`SharedNotification::context`].
+        pub body: Sealed,
+        /// The number of times that the service was asked and did not answer.
+        pub attempts: u32 = u32::try_from(row.read::<i64>()?).unwrap_or(u32::MAX),
+        /// Time at which it came.
+        pub created_at: SystemTime,
+        /// Time since then, by the clock of the database.
+        pub age: Duration = Duration::from_millis(u64::try_from(row.read::<i64>()?).unwrap_or_default()),
+    }
 }
 
 /// The end of a notification that was kept.
@@ -188,17 +201,4 @@ impl SharedNotification {
     pub fn context(id: &str) -> [&str; 2] {
         ["shared_notification", id]
     }
-}
-
-record! {
-    RecordedHookRequest: number, at, gateway, address, connector, outcome, reason, kind, events, ms, bytes, remote
-}
-
-record! {
-    InboxSecret: id, created_at, secret
-}
-
-record! {
-    row => SharedNotification: id, inbox, body, attempts = u32::try_from(row.read::<i64>()?).unwrap_or(u32::MAX),
-        created_at, age = Duration::from_millis(u64::try_from(row.read::<i64>()?).unwrap_or_default())
 }

@@ -98,7 +98,7 @@ mod tests {
 
     use super::*;
     use crate::testing::{Site, at_second, details, on_every_database};
-    use crate::{AuthType, Details, Holder};
+    use crate::{AuthType, Connected, Details, Holder};
 
     on_every_database!(
         the_integrations_of_all_tenants_are_listed_in_pages_the_newest_first,
@@ -109,7 +109,13 @@ mod tests {
 
     async fn connect(site: &Site, tenant: &str, user: &str, details: Details) -> String {
         let holder = Holder { tenant: tenant.into(), subject: "ann".into(), connector: "calendar".into() };
-        let connected = site.store.integrations().connect(&holder, user, AuthType::OAuth2, details, Vec::new(), None);
+        let connected = site.store.integrations().connect(
+            &holder,
+            user,
+            Connected::new(AuthType::OAuth2, details),
+            Vec::new(),
+            None,
+        );
         let id = connected.await.unwrap().id;
         // Times of creation are in milliseconds.
         tokio::time::sleep(Duration::from_millis(2)).await;

@@ -68,6 +68,7 @@ fn candidates(connection: &mut dyn Connection, holder: &Holder, auth_type: AuthT
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Connected;
     use crate::testing::{Site, connect, details, holder, on_every_database};
 
     on_every_database!(
@@ -99,7 +100,11 @@ mod tests {
 
     async fn integrations_of_another_auth_type_are_not_chosen(site: Site) {
         for (user, auth_type) in [("ann", AuthType::OAuth2), ("bob", AuthType::ApiKey)] {
-            site.store.integrations().connect(&holder(), user, auth_type, details(), Vec::new(), None).await.unwrap();
+            site.store
+                .integrations()
+                .connect(&holder(), user, Connected::new(auth_type, details()), Vec::new(), None)
+                .await
+                .unwrap();
         }
         site.store.integrations().select(&holder(), "bob").await.unwrap();
         assert_eq!(chosen(&site, AuthType::OAuth2, None).await, "ann");

@@ -86,8 +86,8 @@ fn import_one(connection: &mut dyn Connection, by: &Acting, import: &NewImport, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AuthType;
     use crate::testing::{Site, details, holder, on_every_database};
-    use crate::{AuthType, Overwrites};
 
     on_every_database!(
         what_was_imported_is_recognised_and_replaced_on_request,
@@ -95,14 +95,7 @@ mod tests {
     );
 
     fn import(name: &str, hash: &str) -> NewImport {
-        let connected = Connected {
-            auth_type: AuthType::OAuth2,
-            details: details(),
-            labels: None,
-            oauth_client: None,
-            grant_type: None,
-            overwrites: Overwrites::Any,
-        };
+        let connected = Connected::new(AuthType::OAuth2, details());
         NewImport { holder: holder(), user_identifier: name.into(), connected, hash: hash.into() }
     }
 

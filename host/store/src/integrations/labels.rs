@@ -1,13 +1,14 @@
 //! Labels: texts that callers gave integrations.
 
 use database::connection::Durability;
-use database::value::{Row, values};
+use database::value::values;
 
+use super::columns::text_of_labels;
 use super::queries::{COLUMNS, note};
 use super::{Holder, Integration, Labels};
+use crate::Stored;
 use crate::audit::{Acting, AuditAction};
 use crate::handles::Integrations;
-use crate::{StoreError, Stored};
 
 impl Integrations<'_> {
     /// Sets the labels of an integration. Returns `None` and changes nothing if there is no such
@@ -38,26 +39,4 @@ impl Integrations<'_> {
             })
             .await
     }
-}
-
-/// Labels as their column has them.
-pub(crate) fn text_of_labels(labels: &Labels) -> String {
-    let members: Vec<_> = labels.iter().map(|(name, value)| text_of_label(name, value)).collect();
-    format!("{{{}}}", members.join(","))
-}
-
-/// One member of the column.
-pub(super) fn text_of_label(name: &str, value: &str) -> String {
-    format!("{}:{}", serde_json::Value::from(name), serde_json::Value::from(value))
-}
-
-/// Reads a column with labels. `NULL` counts as none.
-pub(crate) fn read_labels(row: &mut Row) -> Stored<Labels> {
-    Ok(read_optional_labels(row)?.unwrap_or_default())
-}
-
-/// Reads a column with labels, or `NULL`.
-pub(crate) fn read_optional_labels(row: &mut Row) -> Stored<Option<Labels>> {
-    let text: Option<String> = row.read()?;
-    text.map(|text| serde_json::from_str(&text).map_err(|_| StoreError::Unexpected("labels are not JSON"))).transpose()
 }

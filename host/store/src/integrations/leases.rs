@@ -105,7 +105,7 @@ impl Integrations<'_> {
 mod tests {
     use super::*;
     use crate::testing::{Site, at_second, connect, details, holder, on_every_database};
-    use crate::{AuthType, Details, Integration, Status, Store};
+    use crate::{AuthType, Connected, Details, Integration, Status, Store};
 
     on_every_database!(
         due_integrations_are_active_late_and_without_a_lease,
@@ -121,7 +121,12 @@ mod tests {
         let store = &site.store;
         let at = |user: &'static str, auth_type, status, next: Option<u64>| async move {
             let details = Details { status, next_refresh_at: next.map(at_second), ..details() };
-            store.integrations().connect(&holder(), user, auth_type, details, Vec::new(), None).await.unwrap().id
+            store
+                .integrations()
+                .connect(&holder(), user, Connected::new(auth_type, details), Vec::new(), None)
+                .await
+                .unwrap()
+                .id
         };
         let late = at("late", AuthType::OAuth2, Status::Active, Some(20)).await;
         let later = at("later", AuthType::OAuth2, Status::Active, Some(10)).await;
@@ -140,7 +145,12 @@ mod tests {
         let at = |user: &'static str, status, expiry: Option<u64>, next: Option<u64>| async move {
             let (expires_at, next_refresh_at) = (expiry.map(at_second), next.map(at_second));
             let details = Details { status, expires_at, next_refresh_at, ..details() };
-            store.integrations().connect(&holder(), user, AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
+            store
+                .integrations()
+                .connect(&holder(), user, Connected::new(AuthType::OAuth2, details), Vec::new(), None)
+                .await
+                .unwrap()
+                .id
         };
         let late = at("late", Status::Active, Some(20), None).await;
         let later = at("later", Status::Active, Some(10), None).await;

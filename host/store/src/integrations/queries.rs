@@ -3,17 +3,15 @@
 use std::time::SystemTime;
 
 use database::connection::{Connection, Durability};
-use database::value::{FromValue, Row, Value, values, without_zero_bytes};
+use database::value::{Value, values, without_zero_bytes};
 
-use super::address::{read_address, text_of_address};
-use super::labels::{read_labels, text_of_label};
+use super::columns::{text_of_address, text_of_label};
 use super::upsert::upsert_integration;
-use super::{Account, AuthType, Connected, Details, Holder, Integration, IntegrationFilter, Overwrites};
+use super::{Connected, Details, Holder, Integration, IntegrationFilter};
 use crate::audit::{self, Acting, AuditAction};
 use crate::handles::Integrations;
 use crate::pending_grants::insert_grant;
-use crate::records::record;
-use crate::{NewDelivery, PendingGrant, Sealed, Stored, storage, webhooks};
+use crate::{NewDelivery, PendingGrant, Stored, storage, webhooks};
 
 /// The columns of an [`Integration`], in the order in which they are read.
 pub(super) const COLUMNS: &str =
@@ -40,35 +38,10 @@ impl Integrations<'_> {
     ///
     /// # Errors
     /// Fails with [`StoreError::TooManyIntegrations`](crate::StoreError::TooManyIntegrations) if
-    /// the holder has too many.
+    /// the holder has too many, and with
+    /// [`StoreError::IntegrationChanged`](crate::StoreError::IntegrationChanged) if an integration is
+    /// there that `connected` may not overwrite.
     pub async fn connect(
-        self,
-        holder: &Holder,
-        user_identifier: &str,
-        auth_type: AuthType,
-        details: Details,
-        deliveries: Vec<NewDelivery>,
-        replaced: Option<PendingGrant>,
-    ) -> Stored<Integration> {
-        let connected = Connected {
-            auth_type,
-            details,
-            labels: None,
-            oauth_client: None,
-            grant_type: None,
-            overwrites: Overwrites::Any,
-        };
-        self.connect_labelled(holder, user_identifier, connected, deliveries, replaced).await
-    }
-
-    /// As `store.integrations().connect`, with labels, and perhaps only in the place of one
-    /// integration.
-    ///
-    /// # Errors
-    /// As `store.integrations().connect`, and with
-    /// [`StoreError::IntegrationChanged`](crate::StoreError::IntegrationChanged) if another integration
-    /// is there.
-    pub async fn connect_labelled(
         self,
         holder: &Holder,
         user_identifier: &str,
@@ -325,40 +298,4 @@ pub(super) fn with_details(details: &Details, others: &[Value]) -> Vec<Value> {
     ];
     values.extend_from_slice(others);
     values
-}
-
-record! {
-    row => Integration: id, holder, user_identifier, auth_type, selected, created_at, updated_at, version,
-        details = Details {
-            status: row.read()?,
-            reason: row.read()?,
-            account: Account {
-                id: row.read()?,
-                email: row.read()?,
-                name: row.read()?,
-                address: read_address(row)?,
-            },
-            scopes: row.read::<Scopes>()?.0,
-            expires_at: row.read()?,
-            last_refreshed_at: row.read()?,
-            next_refresh_at: row.read()?,
-            refresh_failing_since: row.read()?,
-            secret: read_sealed(row)?,
-        },
-        labels = read_labels(row)?, oauth_client, grant_type
-}
-
-/// Reads two columns: the id of the data key and the sealed bytes.
-pub(crate) fn read_sealed(row: &mut Row) -> Stored<Option<Sealed>> {
-    let (key_id, bytes) = (row.read::<Option<String>>()?, row.read::<Option<Vec<u8>>>()?);
-    Ok(key_id.zip(bytes).map(|(key_id, bytes)| Sealed { key_id, bytes }))
-}
-
-/// A column with a JSON list of strings.
-struct Scopes(Vec<String>);
-
-impl FromValue for Scopes {
-    fn from_value(value: Value) -> Option<Self> {
-        serde_json::from_str(&String::from_value(value)?).ok().map(Self)
-    }
 }

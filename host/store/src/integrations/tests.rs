@@ -30,7 +30,7 @@ async fn an_integration_comes_back_as_it_was_connected(site: Site) {
     let details = Details { secret: Some(sealed("dk_1")), ..details() };
     let connected = store
         .integrations()
-        .connect(&holder(), "ann@example.com", AuthType::OAuth2, details.clone(), Vec::new(), None)
+        .connect(&holder(), "ann@example.com", Connected::new(AuthType::OAuth2, details.clone()), Vec::new(), None)
         .await
         .unwrap();
     assert_eq!((&connected.holder, connected.auth_type, connected.selected), (&holder(), AuthType::OAuth2, false));
@@ -48,7 +48,7 @@ async fn connecting_again_overwrites_the_integration_and_keeps_its_id_and_select
     let changed = Details { status: Status::Revoked, scopes: vec![], reason: None, ..details() };
     let second = store
         .integrations()
-        .connect(&holder(), "ann", AuthType::ApiKey, changed.clone(), Vec::new(), None)
+        .connect(&holder(), "ann", Connected::new(AuthType::ApiKey, changed.clone()), Vec::new(), None)
         .await
         .unwrap();
     assert_eq!((second.id, second.created_at), (first.id, first.created_at));
@@ -61,7 +61,12 @@ async fn another_account_under_the_same_user_identifier_does_not_see_the_stored_
     let vault = site.vault().await;
     let reconnect = async |id: Option<&str>| {
         let details = Details { account: Account { id: id.map(str::to_owned), ..Account::default() }, ..details() };
-        store.integrations().connect(&holder(), "work", AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
+        store
+            .integrations()
+            .connect(&holder(), "work", Connected::new(AuthType::OAuth2, details), Vec::new(), None)
+            .await
+            .unwrap()
+            .id
     };
     let other = connect(store, "home").await.id;
     let id = reconnect(None).await;
@@ -83,7 +88,12 @@ async fn accounts_without_an_id_are_told_apart_by_their_email_addresses(site: Si
     let reconnect = async |email: Option<&str>| {
         let account = Account { email: email.map(str::to_owned), ..Account::default() };
         let details = Details { account, ..details() };
-        store.integrations().connect(&holder(), "work", AuthType::OAuth2, details, Vec::new(), None).await.unwrap().id
+        store
+            .integrations()
+            .connect(&holder(), "work", Connected::new(AuthType::OAuth2, details), Vec::new(), None)
+            .await
+            .unwrap()
+            .id
     };
     let id = reconnect(Some("ann@example.com")).await;
     let scope = StorageScope { connector: "calendar".into(), partition: id };
@@ -99,15 +109,8 @@ async fn accounts_without_an_id_are_told_apart_by_their_email_addresses(site: Si
 async fn an_account_is_stored_only_in_the_place_of_what_was_read(site: Site) {
     let store = &site.store;
     let connect_over = async |read: Option<&Integration>| {
-        let connected = Connected {
-            auth_type: AuthType::OAuth2,
-            details: details(),
-            labels: None,
-            oauth_client: None,
-            grant_type: None,
-            overwrites: Overwrites::read(read),
-        };
-        store.integrations().connect_labelled(&holder(), "work", connected, Vec::new(), None).await
+        let connected = Connected { overwrites: Overwrites::read(read), ..Connected::new(AuthType::OAuth2, details()) };
+        store.integrations().connect(&holder(), "work", connected, Vec::new(), None).await
     };
     let first = connect_over(None).await.unwrap();
     assert!(matches!(connect_over(None).await, Err(StoreError::IntegrationChanged)));
@@ -137,13 +140,20 @@ async fn a_user_may_have_a_thousand_integrations_and_connect_them_again(site: Si
     let store = &site.store;
     fill(store, "ann", 999).await;
     let last = connect(store, "last").await;
-    let over =
-        store.integrations().connect(&holder(), "over", AuthType::None, details(), Vec::new(), None).await.unwrap_err();
+    let over = store
+        .integrations()
+        .connect(&holder(), "over", Connected::new(AuthType::None, details()), Vec::new(), None)
+        .await
+        .unwrap_err();
     assert_eq!(over.to_string(), "the holder has 1000 integrations and may not have more");
     assert_eq!(store.integrations().of(&holder()).await.unwrap().len(), 1000);
     connect(store, "u1").await;
     for other in [Holder { subject: "bob".into(), ..holder() }, Holder { connector: "mail".into(), ..holder() }] {
-        store.integrations().connect(&other, "over", AuthType::None, details(), Vec::new(), None).await.unwrap();
+        store
+            .integrations()
+            .connect(&other, "over", Connected::new(AuthType::None, details()), Vec::new(), None)
+            .await
+            .unwrap();
     }
     store.integrations().delete(&last.id, last.version, Vec::new()).await.unwrap();
     connect(store, "over").await;
@@ -153,10 +163,14 @@ async fn an_application_may_have_a_hundred_thousand_integrations(site: Site) {
     let store = &site.store;
     fill(store, "", 99_999).await;
     let application = Holder { subject: String::new(), ..holder() };
-    store.integrations().connect(&application, "last", AuthType::None, details(), Vec::new(), None).await.unwrap();
+    store
+        .integrations()
+        .connect(&application, "last", Connected::new(AuthType::None, details()), Vec::new(), None)
+        .await
+        .unwrap();
     let over = store
         .integrations()
-        .connect(&application, "over", AuthType::None, details(), Vec::new(), None)
+        .connect(&application, "over", Connected::new(AuthType::None, details()), Vec::new(), None)
         .await
         .unwrap_err();
     assert_eq!(over.to_string(), "the holder has 100000 integrations and may not have more");
@@ -174,7 +188,11 @@ async fn a_holder_sees_only_its_own_integrations(site: Site) {
         assert_eq!(store.integrations().get(other, "ann").await.unwrap(), None);
         assert!(store.integrations().of(other).await.unwrap().is_empty());
         assert_eq!(store.integrations().select(other, "ann").await.unwrap(), None);
-        store.integrations().connect(other, "ann", AuthType::None, details(), Vec::new(), None).await.unwrap();
+        store
+            .integrations()
+            .connect(other, "ann", Connected::new(AuthType::None, details()), Vec::new(), None)
+            .await
+            .unwrap();
     }
     let connectors: Vec<_> = store
         .integrations()
@@ -196,7 +214,11 @@ async fn a_list_comes_in_pages_and_can_be_filtered(site: Site) {
     let store = &site.store;
     let connect = async |connector: &str, user: &str, details: Details| {
         let holder = Holder { connector: connector.to_owned(), ..holder() };
-        store.integrations().connect(&holder, user, AuthType::OAuth2, details, Vec::new(), None).await.unwrap();
+        store
+            .integrations()
+            .connect(&holder, user, Connected::new(AuthType::OAuth2, details), Vec::new(), None)
+            .await
+            .unwrap();
     };
     let late = || Details { expires_at: Some(crate::testing::at_second(1)), next_refresh_at: None, ..details() };
     connect("mail", "bob", details()).await;

@@ -1,33 +1,25 @@
 //! An integration: a user's account at a provider, as it is stored.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::SystemTime;
 
+use super::columns::{AccountAddress, Labels, Scopes, read_address, read_labels, read_sealed};
 use super::grant_type::GrantType;
 use crate::Sealed;
 use crate::records::{named, record};
 
-/// Texts that a caller gave an integration, by name.
-pub type Labels = BTreeMap<String, String>;
-
-/// The address of an account at its service: the parts of the service's URLs that differ from
-/// account to account, by name.
-pub type AccountAddress = BTreeMap<String, String>;
-
-/// The owner of integrations: a user of a tenant, for one connector. The store never returns
-/// integrations of another holder.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Holder {
-    /// The tenant.
-    pub tenant: String,
-    /// The user. Empty if the integration belongs to the tenant itself.
-    pub subject: String,
-    /// Identifier of the connector.
-    pub connector: String,
-}
-
 record! {
-    Holder: tenant, subject, connector
+    /// The owner of integrations: a user of a tenant, for one connector. The store never returns
+    /// integrations of another holder.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    pub struct Holder {
+        /// The tenant.
+        pub tenant: String,
+        /// The user. Empty if the integration belongs to the tenant itself.
+        pub subject: String,
+        /// Identifier of the connector.
+        pub connector: String,
+    }
 }
 
 impl Holder {
@@ -113,38 +105,56 @@ pub struct Details {
     pub secret: Option<Sealed>,
 }
 
-/// A user's account at a provider, as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Integration {
-    /// The primary key. It also separates the key-value storage of this integration from the
-    /// storage of other integrations.
-    pub id: String,
-    /// The owner.
-    pub holder: Holder,
-    /// Distinguishes the accounts of one holder.
-    pub user_identifier: String,
-    /// The way in which the user connected the account.
-    pub auth_type: AuthType,
-    /// `true` if calls that name no integration use this one. At most one integration of a holder
-    /// is selected.
-    pub selected: bool,
-    /// Time at which the account was first connected.
-    pub created_at: SystemTime,
-    /// Time of the last write.
-    pub updated_at: SystemTime,
-    /// Texts that the caller gave.
-    pub labels: Labels,
-    /// The id of the tenant's OAuth client that the account was connected with. `None` for the
-    /// client of the configuration.
-    pub oauth_client: Option<String>,
-    /// Grows with every write of the details, so that an update can detect an earlier concurrent
-    /// one.
-    pub version: i64,
-    /// The credentials from which the gateway gets access tokens, for an account of
-    /// [`AuthType::OAuth2`]. `None` if the user authorized.
-    pub grant_type: Option<GrantType>,
-    /// The part that changes.
-    pub details: Details,
+record! {
+    row =>
+    /// A user's account at a provider, as it is stored.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Integration {
+        /// The primary key. It also separates the key-value storage of this integration from the
+        /// storage of other integrations.
+        pub id: String,
+        /// The owner.
+        pub holder: Holder,
+        /// Distinguishes the accounts of one holder.
+        pub user_identifier: String,
+        /// The way in which the user connected the account.
+        pub auth_type: AuthType,
+        /// `true` if calls that name no integration use this one. At most one integration of a holder
+        /// is selected.
+        pub selected: bool,
+        /// Time at which the account was first connected.
+        pub created_at: SystemTime,
+        /// Time of the last write.
+        pub updated_at: SystemTime,
+        /// Grows with every write of the details, so that an update can detect an earlier concurrent
+        /// one.
+        pub version: i64,
+        /// The part that changes.
+        pub details: Details = Details {
+            status: row.read()?,
+            reason: row.read()?,
+            account: Account {
+                id: row.read()?,
+                email: row.read()?,
+                name: row.read()?,
+                address: read_address(row)?,
+            },
+            scopes: row.read::<Scopes>()?.0,
+            expires_at: row.read()?,
+            last_refreshed_at: row.read()?,
+            next_refresh_at: row.read()?,
+            refresh_failing_since: row.read()?,
+            secret: read_sealed(row)?,
+        },
+        /// Texts that the caller gave.
+        pub labels: Labels = read_labels(row)?,
+        /// The id of the tenant's OAuth client that the account was connected with. `None` for the
+        /// client of the configuration.
+        pub oauth_client: Option<String>,
+        /// The credentials from which the gateway gets access tokens, for an account of
+        /// [`AuthType::OAuth2`]. `None` if the user authorized.
+        pub grant_type: Option<GrantType>,
+    }
 }
 
 /// The result of choosing the integration of a call.
@@ -197,6 +207,13 @@ pub struct Connected {
     pub grant_type: Option<GrantType>,
     /// The integration that may be overwritten.
     pub overwrites: Overwrites,
+}
+
+impl Connected {
+    /// An account without labels, which may overwrite any other one.
+    pub fn new(auth_type: AuthType, details: Details) -> Self {
+        Self { auth_type, details, labels: None, oauth_client: None, grant_type: None, overwrites: Overwrites::Any }
+    }
 }
 
 /// The integration in whose place an account may be stored.

@@ -4,7 +4,7 @@ use database::connection::Connection;
 use database::id::random_id;
 use database::value::values;
 
-use super::labels::text_of_labels;
+use super::columns::text_of_labels;
 use super::queries::{COLUMNS, find_integration, with_details};
 use super::{Account, Connected, Details, GrantType, Holder, Integration};
 use crate::{NewDelivery, StoreError, Stored, caps, storage, webhooks};

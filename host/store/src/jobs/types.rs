@@ -102,44 +102,41 @@ pub struct NewJob {
     pub values: Vec<(JobValue, Sealed)>,
 }
 
-/// A job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "see `NewJob`")]
-pub struct Job {
-    pub id: String,
-    pub tenant: String,
-    pub subject: String,
-    pub connector: String,
-    pub operation: String,
-    pub user_identifier: Option<String>,
-    pub changes_data: bool,
-    pub key_id: Option<KeyId>,
-    /// The state.
-    pub status: JobStatus,
-    /// How often the job was taken.
-    pub attempts: u64,
-    /// Grows each time the job is taken or ends. A write with an old fence has no effect.
-    pub fence: i64,
-    /// The name of the gateway that took the job last. `None` if none has.
-    pub gateway: Option<String>,
-    /// Time at which the caller requested the job.
-    pub created_at: DatabaseTime,
-    /// Time at which a worker first took the job.
-    pub started_at: Option<DatabaseTime>,
-    /// Time at which the job ended.
-    pub finished_at: Option<DatabaseTime>,
-    /// Time from which the job is deleted. `None` until the job ends.
-    pub expires_at: Option<DatabaseTime>,
+record! {
+    /// A job.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    #[expect(missing_docs, reason = "see `NewJob`")]
+    pub struct Job {
+        pub id: String,
+        pub tenant: String,
+        pub subject: String,
+        pub connector: String,
+        pub operation: String,
+        pub user_identifier: Option<String>,
+        pub changes_data: bool,
+        pub key_id: Option<KeyId>,
+        /// The state.
+        pub status: JobStatus,
+        /// How often the job was taken.
+        pub attempts: u64,
+        /// Grows each time the job is taken or ends. A write with an old fence has no effect.
+        pub fence: i64,
+        /// The name of the gateway that took the job last. `None` if none has.
+        pub gateway: Option<String>,
+        /// Time at which the caller requested the job.
+        pub created_at: DatabaseTime,
+        /// Time at which a worker first took the job.
+        pub started_at: Option<DatabaseTime>,
+        /// Time at which the job ended.
+        pub finished_at: Option<DatabaseTime>,
+        /// Time from which the job is deleted. `None` until the job ends.
+        pub expires_at: Option<DatabaseTime>,
+    }
 }
 
 /// The columns of a [`Job`], in the order in which they are read.
 pub(super) const COLUMNS: &str = "id, tenant, subject, connector, operation, user_identifier, changes_data, key_id, status, attempts, \
      fence, gateway, created_at, started_at, finished_at, expires_at";
-
-record! {
-    Job: id, tenant, subject, connector, operation, user_identifier, changes_data, key_id, status, attempts, fence,
-        gateway, created_at, started_at, finished_at, expires_at
-}
 
 /// The end of a job.
 #[derive(Clone, Debug)]

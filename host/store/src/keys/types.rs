@@ -33,41 +33,43 @@ named! {
     }
 }
 
-/// A key, as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApiKey {
-    /// Identifies the key in commands and logs.
-    pub id: KeyId,
-    /// A name for people.
-    pub name: String,
-    /// The tenant that the key belongs to.
-    pub tenant: String,
-    /// The one user that the key may act for. `None` if it may act for every user of the tenant.
-    pub subject: Option<String>,
-    /// Names of the key's scopes, separated by spaces. The store does not interpret them.
-    pub scopes: String,
-    /// SHA-256 of the key.
-    pub hash: KeyHash,
-    /// The first characters of the key, so that people recognise it. Empty if a person chose the
-    /// key, because then these characters could help to guess it.
-    pub prefix: String,
-    /// The connectors and operations that the key may call, as JSON. `None` if it may call all. The
-    /// store does not interpret it.
-    pub allow: Option<String>,
-    /// Names of the effects that operations may have, separated by spaces. `None` for all.
-    pub effects: Option<String>,
-    /// `true` if destructive operations ask first, for agents that use the key.
-    pub confirm: bool,
-    /// Time from which the gateway refuses the key. `None` if it never expires.
-    pub expires_at: Option<SystemTime>,
-    /// The actor who made the key, as the audit names it. Empty for keys of earlier versions.
-    pub created_by: String,
-    /// Time at which the key was stored.
-    pub created_at: SystemTime,
-    /// Time at which the key was revoked. The gateway accepts only keys with `None`.
-    pub revoked_at: Option<SystemTime>,
-    /// Time of the last use, exact to about a minute.
-    pub last_used_at: Option<SystemTime>,
+record! {
+    /// A key, as it is stored.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct ApiKey {
+        /// Identifies the key in commands and logs.
+        pub id: KeyId,
+        /// A name for people.
+        pub name: String,
+        /// The tenant that the key belongs to.
+        pub tenant: String,
+        /// The one user that the key may act for. `None` if it may act for every user of the tenant.
+        pub subject: Option<String>,
+        /// Names of the key's scopes, separated by spaces. The store does not interpret them.
+        pub scopes: String,
+        /// SHA-256 of the key.
+        pub hash: KeyHash,
+        /// The first characters of the key, so that people recognise it. Empty if a person chose the
+        /// key, because then these characters could help to guess it.
+        pub prefix: String,
+        /// The connectors and operations that the key may call, as JSON. `None` if it may call all. The
+        /// store does not interpret it.
+        pub allow: Option<String>,
+        /// Names of the effects that operations may have, separated by spaces. `None` for all.
+        pub effects: Option<String>,
+        /// `true` if destructive operations ask first, for agents that use the key.
+        pub confirm: bool,
+        /// Time from which the gateway refuses the key. `None` if it never expires.
+        pub expires_at: Option<SystemTime>,
+        /// The actor who made the key, as the audit names it. Empty for keys of earlier versions.
+        pub created_by: String,
+        /// Time at which the key was stored.
+        pub created_at: SystemTime,
+        /// Time at which the key was revoked. The gateway accepts only keys with `None`.
+        pub revoked_at: Option<SystemTime>,
+        /// Time of the last use, exact to about a minute.
+        pub last_used_at: Option<SystemTime>,
+    }
 }
 
 named! {
@@ -171,9 +173,4 @@ impl FromValue for KeyId {
     fn from_value(value: Value) -> Option<Self> {
         String::from_value(value).map(Self)
     }
-}
-
-record! {
-    ApiKey: id, name, tenant, subject, scopes, hash, prefix, allow, effects, confirm, expires_at, created_by,
-        created_at, revoked_at, last_used_at
 }

@@ -72,42 +72,38 @@ pub enum ModuleOutcome {
     Unchanged(i64),
 }
 
-/// The present state of a connector in the service.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LiveModule {
-    /// The connector's identifier.
-    pub connector: String,
-    /// Grows with each change.
-    pub generation: i64,
-    /// SHA-256 of the module. `None` if the connector was removed.
-    pub digest: Option<String>,
-    /// The version in its manifest.
-    pub version: Option<String>,
-    /// The text of the module's signature.
-    pub signature: Option<String>,
-    /// See [`NewModule::replaces_shipped`].
-    pub replaces_shipped: bool,
-    /// The time of the last change.
-    pub changed_at: SystemTime,
-    /// The actor of the last change.
-    pub changed_by: String,
+record! {
+    /// The present state of a connector in the service.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct LiveModule {
+        /// The connector's identifier.
+        pub connector: String,
+        /// Grows with each change.
+        pub generation: i64,
+        /// SHA-256 of the module. `None` if the connector was removed.
+        pub digest: Option<String>,
+        /// The version in its manifest.
+        pub version: Option<String>,
+        /// The text of the module's signature.
+        pub signature: Option<String>,
+        /// See [`NewModule::replaces_shipped`].
+        pub replaces_shipped: bool,
+        /// The time of the last change.
+        pub changed_at: SystemTime,
+        /// The actor of the last change.
+        pub changed_by: String,
+    }
 }
 
 record! {
-    LiveModule: connector, generation, digest, version, signature, replaces_shipped, changed_at, changed_by
-}
-
-/// A module of a connector whose bytes are stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredModule {
-    /// SHA-256 of the module in hexadecimal digits.
-    pub digest: String,
-    /// The text of its signature.
-    pub signature: Option<String>,
-    /// The last time it became live.
-    pub live_at: SystemTime,
-}
-
-record! {
-    StoredModule: digest, signature, live_at
+    /// A module of a connector whose bytes are stored.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct StoredModule {
+        /// SHA-256 of the module in hexadecimal digits.
+        pub digest: String,
+        /// The text of its signature.
+        pub signature: Option<String>,
+        /// The last time it became live.
+        pub live_at: SystemTime,
+    }
 }

@@ -10,8 +10,6 @@ use database::value::values;
 use super::{NewOauthClient, TenantOauthClient};
 use crate::audit::{self, Acting, AuditAction};
 use crate::handles::OauthClients;
-use crate::integrations::read_sealed;
-use crate::records::record;
 use crate::{StoreError, Stored};
 
 /// The columns of a [`TenantOauthClient`], in the order in which they are read.
@@ -128,13 +126,4 @@ fn find_current(connection: &mut dyn Connection, tenant: &str, name: &str) -> St
         &format!("SELECT {COLUMNS} FROM oauth_clients WHERE tenant = $1 AND name = $2 AND replaced_at IS NULL"),
         values![tenant, name],
     )
-}
-
-record! {
-    row => NewOauthClient: tenant, name, client_id, secret = read_sealed(row)?,
-        scopes = row.read::<Option<String>>()?.map(|text| serde_json::from_str(&text).unwrap_or_default()), redirect_url
-}
-
-record! {
-    TenantOauthClient: id, client, created_at, updated_at, integrations
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::{Site, data_key, details, holder, on_every_database, sealed};
-use crate::{AuthType, Connected, Overwrites, Store};
+use crate::{AuthType, Connected, Store};
 
 on_every_database!(
     a_client_is_set_changed_and_replaced,
@@ -54,16 +54,8 @@ async fn a_replaced_client_stays_for_its_integrations_until_it_is_deleted(site: 
     let store = &site.store;
     data_key(store, "dk_1").await;
     let first = store.oauth_clients().set(client("acme", "calendar", "one")).await.unwrap();
-    let connected = Connected {
-        auth_type: AuthType::OAuth2,
-        details: details(),
-        labels: None,
-        oauth_client: Some(first.id.clone()),
-        grant_type: None,
-        overwrites: Overwrites::Any,
-    };
-    let integration =
-        store.integrations().connect_labelled(&holder(), "ann", connected, Vec::new(), None).await.unwrap();
+    let connected = Connected { oauth_client: Some(first.id.clone()), ..Connected::new(AuthType::OAuth2, details()) };
+    let integration = store.integrations().connect(&holder(), "ann", connected, Vec::new(), None).await.unwrap();
     assert_eq!(integration.oauth_client, Some(first.id.clone()));
     store.oauth_clients().set(client("acme", "calendar", "two")).await.unwrap();
     assert_eq!(store.oauth_clients().sweep().await.unwrap(), 0);

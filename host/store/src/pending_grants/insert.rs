@@ -4,7 +4,6 @@ use database::connection::Connection;
 use database::value::values;
 
 use super::PendingGrant;
-use crate::records::record;
 use crate::{Holder, Sealed, Stored};
 
 /// The columns of a [`PendingGrant`], in the order in which they are read.
@@ -18,8 +17,4 @@ pub(crate) fn insert_grant(connection: &mut dyn Connection, grant: &PendingGrant
         &format!("INSERT INTO pending_grants ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"),
         values![hash, tenant, subject, connector, user_identifier, key_id, bytes, *expires_at],
     )
-}
-
-record! {
-    PendingGrant: hash, holder, user_identifier, sealed, expires_at
 }

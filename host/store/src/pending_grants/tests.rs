@@ -27,14 +27,7 @@ async fn pending(site: &Site) -> PendingGrant {
 }
 
 fn connected() -> Connected {
-    Connected {
-        auth_type: AuthType::OAuth2,
-        details: details(),
-        labels: None,
-        oauth_client: None,
-        grant_type: None,
-        overwrites: Overwrites::Any,
-    }
+    Connected::new(AuthType::OAuth2, details())
 }
 
 async fn look_up(site: &Site, holder: &Holder, user_identifier: &str) -> FoundGrant {

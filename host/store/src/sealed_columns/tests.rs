@@ -9,8 +9,8 @@ use vault::{RotationEnd, rotate};
 use super::*;
 use crate::testing::{Site, data_key, details, holder, on_every_database, sealed};
 use crate::{
-    AccountAddress, AuthType, Authorization, ClaimLimits, Details, NewDelivery, Payload, StoreError, WebhookSecret,
-    WebhookSource,
+    AccountAddress, AuthType, Authorization, ClaimLimits, Connected, Details, NewDelivery, Payload, StoreError,
+    WebhookSecret, WebhookSource,
 };
 
 #[tokio::test]
@@ -38,7 +38,11 @@ async fn a_rotation_seals_secrets_of_several_tables_again(site: Site) {
     let (store, vault) = (&site.store, site.vault().await);
     let secret = vault.seal(&holder().secret_context("ann"), b"secret").await.unwrap();
     let details = Details { secret: Some(secret), ..details() };
-    store.integrations().connect(&holder(), "ann", AuthType::OAuth2, details, Vec::new(), None).await.unwrap();
+    store
+        .integrations()
+        .connect(&holder(), "ann", Connected::new(AuthType::OAuth2, details), Vec::new(), None)
+        .await
+        .unwrap();
     let verifier = vault.seal(&holder().verifier_context(None), b"verifier").await.unwrap();
     let authorization = Authorization {
         hash: [7; 32],
@@ -99,6 +103,9 @@ async fn a_secret_under_a_deleted_data_key_cannot_be_stored(site: Site) {
     data_key(store, "dk_1").await;
     site.execute("DELETE FROM data_keys").await;
     let details = Details { secret: Some(sealed("dk_1")), ..details() };
-    let late = store.integrations().connect(&holder(), "ann", AuthType::OAuth2, details, Vec::new(), None).await;
+    let late = store
+        .integrations()
+        .connect(&holder(), "ann", Connected::new(AuthType::OAuth2, details), Vec::new(), None)
+        .await;
     assert!(matches!(late, Err(StoreError::DataKeyInUse)), "{late:?}");
 }

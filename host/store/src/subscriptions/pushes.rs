@@ -9,7 +9,7 @@ use super::types::{PushedEvents, Route, StoredPush, Subscription};
 use crate::Stored;
 use crate::handles::Subscriptions;
 use crate::inboxes::keep_shared;
-use crate::triggers::{NewEvent, insert_told_events, is_known, told_triggers_of};
+use crate::triggers::{NewEvent, insert_told_events, is_known, triggers_of};
 
 /// Milliseconds in which one notification is noted at a subscription and at an inbox. A service may
 /// send hundreds in a second, and the rows are large.
@@ -31,25 +31,8 @@ impl Subscriptions<'_> {
             .await
     }
 
-    /// As [`on_route`](Self::on_route), with the triggers of each.
-    pub async fn told_on_route(
-        self,
-        connector: &str,
-        inbox: &str,
-        tenant: &str,
-        route: &Route,
-    ) -> Stored<Vec<Subscription>> {
-        let values = values![connector, inbox, &route.0, tenant].to_vec();
-        self.0
-            .read(move |connection| {
-                let found: Vec<Subscription> = connection.all(&on_route(COLUMNS_OF_PUSH), &values)?;
-                found.into_iter().map(|found| with_triggers(connection, found)).collect()
-            })
-            .await
-    }
-
-    /// Returns the subscriptions of an account at an inbox of an application, unless they wait for
-    /// the user. `tenant` is empty for the subscriptions of all tenants.
+    /// Returns the subscriptions of an account at an inbox of an application, with their triggers,
+    /// unless they wait for the user. `tenant` is empty for the subscriptions of all tenants.
     pub async fn on_route(
         self,
         connector: &str,
@@ -57,7 +40,18 @@ impl Subscriptions<'_> {
         tenant: &str,
         route: &Route,
     ) -> Stored<Vec<Subscription>> {
-        self.0.read_all(on_route(COLUMNS), values![connector, inbox, &route.0, tenant]).await
+        let on_route = format!(
+            "SELECT {COLUMNS_OF_PUSH} FROM subscriptions
+             WHERE connector = $1 AND inbox = $2 AND route = $3 AND ($4 = '' OR tenant = $4)
+                 AND (blocked IS NULL OR blocked <> 'user') ORDER BY id"
+        );
+        let values = values![connector, inbox, &route.0, tenant].to_vec();
+        self.0
+            .read(move |connection| {
+                let found: Vec<Subscription> = connection.all(&on_route, &values)?;
+                found.into_iter().map(|found| with_triggers(connection, found)).collect()
+            })
+            .await
     }
 
     /// Returns subscriptions of accounts at an inbox of an application, unless they wait for the
@@ -155,16 +149,8 @@ fn is_noted(connection: &mut dyn Connection, id: &str, is_former: bool) -> Store
     Ok(noted.unwrap_or(true))
 }
 
-fn on_route(columns: &str) -> String {
-    format!(
-        "SELECT {columns} FROM subscriptions
-         WHERE connector = $1 AND inbox = $2 AND route = $3 AND ($4 = '' OR tenant = $4)
-             AND (blocked IS NULL OR blocked <> 'user') ORDER BY id"
-    )
-}
-
 fn with_triggers(connection: &mut dyn Connection, found: Subscription) -> Stored<Subscription> {
-    let triggers = told_triggers_of(connection, &found.id)?;
+    let triggers = triggers_of(connection, &found.id)?;
     Ok(Subscription { triggers, ..found })
 }
 

@@ -8,6 +8,7 @@ mod accounts;
 mod pushes;
 mod races;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::*;
@@ -17,6 +18,7 @@ use crate::triggers::testing::{LONG, add, event, key, subscription, trigger};
 on_every_database!(
     a_subscription_that_is_due_is_taken_once,
     tenants_take_turns,
+    a_tenant_with_fewer_steps_in_progress_is_first,
     a_subscription_does_not_wait_for_a_clock_that_was_set_back,
     a_gateway_that_lost_the_lease_stores_nothing,
     a_notification_during_a_step_makes_the_next_one_due,
@@ -41,7 +43,7 @@ fn idle() -> SubscriptionStep {
 }
 
 async fn take(site: &Site) -> Vec<Subscription> {
-    site.store.subscriptions().take(LONG, 10).await.unwrap()
+    site.store.subscriptions().take(LONG, 10, &BTreeMap::new()).await.unwrap()
 }
 
 async fn a_subscription_that_is_due_is_taken_once(site: Site) {
@@ -77,10 +79,29 @@ async fn tenants_take_turns(site: Site) {
         add(&site.store, "acme", covers).await;
     }
     add(&site.store, "globex", "a").await;
-    let taken = site.store.subscriptions().take(LONG, 2).await.unwrap();
+    let taken = site.store.subscriptions().take(LONG, 2, &BTreeMap::new()).await.unwrap();
     let mut tenants: Vec<&str> = taken.iter().map(|taken| taken.tenant.as_str()).collect();
     tenants.sort_unstable();
     assert_eq!(tenants, ["acme", "globex"]);
+}
+
+async fn a_tenant_with_fewer_steps_in_progress_is_first(site: Site) {
+    for covers in ["a", "b", "c", "d"] {
+        add(&site.store, "acme", covers).await;
+    }
+    add(&site.store, "globex", "a").await;
+    add(&site.store, "initech", "a").await;
+    site.execute("UPDATE subscriptions SET due_at = CASE tenant WHEN 'acme' THEN 1 WHEN 'globex' THEN 2 ELSE 3 END")
+        .await;
+    let next = async |running: &[(&str, u32)]| {
+        let running = running.iter().map(|(tenant, steps)| ((*tenant).to_owned(), *steps)).collect();
+        site.store.subscriptions().take(LONG, 1, &running).await.unwrap().remove(0).tenant
+    };
+    // One reader at a time is free.
+    assert_eq!(next(&[]).await, "acme", "it waits for the longest time");
+    assert_eq!(next(&[("acme", 1), ("globex", 2)]).await, "initech");
+    assert_eq!(next(&[("acme", 2), ("globex", 1)]).await, "globex");
+    assert_eq!(next(&[("acme", 9)]).await, "acme", "no other tenant waits");
 }
 
 async fn a_gateway_that_lost_the_lease_stores_nothing(site: Site) {
@@ -230,6 +251,7 @@ async fn an_account_is_found_by_its_route(site: Site) {
     }
     let found = |tenant: &'static str, route: Route| async move {
         let found = store.subscriptions().on_route("code", "hook", tenant, &route).await.unwrap();
+        assert!(found.iter().all(|found| found.triggers.len() == 1), "with its trigger");
         let mut tenants: Vec<String> = found.into_iter().map(|found| found.tenant).collect();
         tenants.sort_unstable();
         tenants
@@ -289,7 +311,13 @@ async fn another_account_under_the_name_gets_nothing_of_the_former_one(site: Sit
     };
     let holder = crate::testing::holder();
     let connect = |id: &'static str| {
-        store.integrations().connect(&holder, "ann", crate::AuthType::OAuth2, account(id), Vec::new(), None)
+        store.integrations().connect(
+            &holder,
+            "ann",
+            crate::Connected::new(crate::AuthType::OAuth2, account(id)),
+            Vec::new(),
+            None,
+        )
     };
     connect("one").await.unwrap();
     let route = Route::of(&["one".into()]);
@@ -330,8 +358,13 @@ async fn service_accounts_are_told_apart_by_their_email_addresses(site: Site) {
     let connect = async |email: Option<&str>| {
         let account = crate::Account { email: email.map(str::to_owned), ..crate::Account::default() };
         let details = crate::Details { account, ..crate::testing::details() };
-        let connecting =
-            store.integrations().connect(&holder, "ann", crate::AuthType::OAuth2, details, Vec::new(), None);
+        let connecting = store.integrations().connect(
+            &holder,
+            "ann",
+            crate::Connected::new(crate::AuthType::OAuth2, details),
+            Vec::new(),
+            None,
+        );
         connecting.await.unwrap();
     };
     connect(Some("ada@example.com")).await;

@@ -75,52 +75,55 @@ named! {
     }
 }
 
-/// A subscription.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the columns of the table have the same names and are explained there")]
-pub struct Subscription {
-    pub id: String,
-    pub tenant: String,
-    pub subject: String,
-    pub connector: String,
-    pub user_identifier: String,
-    pub inbox: Option<String>,
-    pub address: Option<String>,
-    /// The address of the subscription that was replaced, until that one has ended.
-    pub former_address: Option<String>,
-    pub secret: Sealed,
-    pub cursor: Option<Sealed>,
-    pub standing: Standing,
-    /// A JSON list.
-    pub kinds: String,
-    pub base: Option<String>,
-    pub expires_at: Option<SystemTime>,
-    pub renewed_at: Option<SystemTime>,
-    pub renew_at: Option<SystemTime>,
-    pub last_push_at: Option<SystemTime>,
-    pub last_read_at: Option<SystemTime>,
-    pub read_at: Option<SystemTime>,
-    pub failed_renewals: u32,
-    pub failed_reads: u32,
-    pub empty_reads: u32,
-    pub reason: Option<String>,
-    pub blocked: Option<Blocked>,
-    pub rung: i64,
-    /// `true` while the service may prove that the address is the gateway's.
-    pub shakes_hands: bool,
-    /// `false` once another account is connected under the name, until the service has said whose
-    /// it is.
-    pub is_identified: bool,
-    /// `true` if the access of the account has ended.
-    pub is_ended: bool,
-    /// Number of the last lease.
-    pub fence: i64,
-    /// The time of the database when it was read.
-    pub now: SystemTime,
-    /// Its triggers, the oldest first. Only a subscription that was just taken has them, for the step
-    /// of work that begins, and one that was found for a notification, without the number of their
-    /// webhooks that wait.
-    pub triggers: Vec<Trigger>,
+record! {
+    row =>
+    /// A subscription.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    #[expect(missing_docs, reason = "the columns of the table have the same names and are explained there")]
+    pub struct Subscription {
+        pub id: String,
+        pub tenant: String,
+        pub subject: String,
+        pub connector: String,
+        pub user_identifier: String,
+        pub inbox: Option<String>,
+        pub address: Option<String>,
+        /// The address of the subscription that was replaced, until that one has ended.
+        pub former_address: Option<String>,
+        pub secret: Sealed,
+        pub cursor: Option<Sealed> = read_sealed(row)?,
+        pub standing: Standing,
+        /// A JSON list.
+        pub kinds: String,
+        pub base: Option<String>,
+        pub expires_at: Option<SystemTime>,
+        pub renewed_at: Option<SystemTime>,
+        pub renew_at: Option<SystemTime>,
+        pub last_push_at: Option<SystemTime>,
+        pub last_read_at: Option<SystemTime>,
+        pub read_at: Option<SystemTime>,
+        pub failed_renewals: u32 = number(row)?,
+        pub failed_reads: u32 = number(row)?,
+        pub empty_reads: u32 = number(row)?,
+        pub reason: Option<String>,
+        pub blocked: Option<Blocked> = read_blocked(row)?,
+        pub rung: i64,
+        /// `true` while the service may prove that the address is the gateway's.
+        pub shakes_hands: bool,
+        /// `false` once another account is connected under the name, until the service has said whose
+        /// it is.
+        pub is_identified: bool,
+        /// `true` if the access of the account has ended.
+        pub is_ended: bool,
+        /// Number of the last lease.
+        pub fence: i64,
+        /// The time of the database when it was read.
+        pub now: SystemTime,
+        /// Its triggers, the oldest first, without the number of their webhooks that wait. Only a
+        /// subscription that was just taken has them, for the step of work that begins, and one
+        /// that was found by its address or its route.
+        pub triggers: Vec<Trigger> = Vec::new(),
+    }
 }
 
 impl Subscription {
@@ -231,11 +234,4 @@ fn number(row: &mut Row) -> Stored<u32> {
 fn read_blocked(row: &mut Row) -> Stored<Option<Blocked>> {
     let name: Option<String> = row.read()?;
     Ok(name.and_then(|name| Blocked::ALL.into_iter().find(|blocked| blocked.name() == name)))
-}
-
-record! {
-    row => Subscription: id, tenant, subject, connector, user_identifier, inbox, address, former_address,
-        secret, cursor = read_sealed(row)?, standing, kinds, base, expires_at, renewed_at, renew_at, last_push_at,
-        last_read_at, read_at, failed_renewals = number(row)?, failed_reads = number(row)?, empty_reads = number(row)?,
-        reason, blocked = read_blocked(row)?, rung, shakes_hands, is_identified, is_ended, fence, now, triggers = Vec::new()
 }

@@ -8,19 +8,21 @@ use crate::{Store, Stored};
 /// The largest number that a count shows. Counting more rows would make a page slow.
 pub const MAX_COUNT: u64 = 1_000;
 
-/// The numbers of a tenant's records. No number is larger than [`MAX_COUNT`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tenant {
-    /// The name.
-    pub name: String,
-    /// Valid keys.
-    pub keys: u64,
-    /// Connected accounts.
-    pub integrations: u64,
-    /// Jobs that wait to be run.
-    pub jobs_pending: u64,
-    /// Its own OAuth clients.
-    pub oauth_clients: u64,
+record! {
+    /// The numbers of a tenant's records. No number is larger than [`MAX_COUNT`].
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Tenant {
+        /// The name.
+        pub name: String,
+        /// Valid keys.
+        pub keys: u64,
+        /// Connected accounts.
+        pub integrations: u64,
+        /// Jobs that wait to be run.
+        pub jobs_pending: u64,
+        /// Its own OAuth clients.
+        pub oauth_clients: u64,
+    }
 }
 
 impl Store {
@@ -53,8 +55,4 @@ impl Store {
         );
         self.read_all(sql, values![after, limit]).await
     }
-}
-
-record! {
-    Tenant: name, keys, integrations, jobs_pending, oauth_clients
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::{Site, details, holder, on_every_database};
-use crate::{AuthType, Holder, NewOauthClient};
+use crate::{AuthType, Connected, Holder, NewOauthClient};
 
 on_every_database!(tenants_are_listed_in_pages_with_what_they_have,);
 
@@ -11,7 +11,11 @@ async fn tenants_are_listed_in_pages_with_what_they_have(site: Site) {
     assert_eq!(store.tenants("", 10).await.unwrap(), []);
     for (tenant, user) in [("acme", "a"), ("acme", "b"), ("zoo", "a")] {
         let holder = Holder { tenant: tenant.into(), ..holder() };
-        store.integrations().connect(&holder, user, AuthType::OAuth2, details(), Vec::new(), None).await.unwrap();
+        store
+            .integrations()
+            .connect(&holder, user, Connected::new(AuthType::OAuth2, details()), Vec::new(), None)
+            .await
+            .unwrap();
     }
     let client = NewOauthClient {
         tenant: "middle".into(),

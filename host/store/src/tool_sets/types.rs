@@ -15,19 +15,17 @@ pub struct NewToolSet {
     pub definition: String,
 }
 
-/// A tool set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredToolSet {
-    /// Unique in the tenant.
-    pub name: String,
-    /// The definition, as JSON.
-    pub definition: String,
-    /// The actor who made it, as the audit names actors.
-    pub created_by: String,
-    /// Time at which it was made.
-    pub created_at: SystemTime,
-}
-
 record! {
-    StoredToolSet: name, definition, created_by, created_at
+    /// A tool set.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct StoredToolSet {
+        /// Unique in the tenant.
+        pub name: String,
+        /// The definition, as JSON.
+        pub definition: String,
+        /// The actor who made it, as the audit names actors.
+        pub created_by: String,
+        /// Time at which it was made.
+        pub created_at: SystemTime,
+    }
 }

@@ -9,7 +9,6 @@ use super::events::insert_events;
 use super::types::{IntegrationChange, NewEvent};
 use crate::Stored;
 use crate::handles::Events;
-use crate::records::record;
 
 impl Events<'_> {
     /// Returns changes of accounts that no event was made of, the oldest first.
@@ -30,8 +29,4 @@ impl Events<'_> {
             })
             .await
     }
-}
-
-record! {
-    IntegrationChange: number, tenant, subject, connector, user_identifier, kind
 }

@@ -16,7 +16,7 @@ mod waiting;
 
 pub use self::events::{EVENTS_BYTES, EventWebhooks};
 pub(crate) use self::events::{insert_events, is_known};
-pub(crate) use self::queries::{find as find_trigger, remove as remove_in, settle, told_triggers_of, triggers_of};
+pub(crate) use self::queries::{find as find_trigger, remove as remove_in, settle, triggers_of};
 pub(crate) use self::receivers::{AttemptOfEvent, note_attempt};
 pub use self::types::{
     EventDelivery, IntegrationChange, KeptEvents, NewEvent, NewTrigger, Removed, StoredEvent, Told, Trigger,

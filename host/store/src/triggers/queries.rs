@@ -113,10 +113,22 @@ impl Triggers<'_> {
         self.0.read_all(page, &values).await
     }
 
-    /// Returns the triggers of a subscription, the oldest first.
+    /// Returns the triggers of a subscription, the oldest first, without the number of their
+    /// webhooks that wait.
     pub async fn of(self, subscription: &str) -> Stored<Vec<Trigger>> {
         let subscription = subscription.to_owned();
         self.0.read(move |connection| triggers_of(connection, &subscription)).await
+    }
+
+    /// Returns triggers without a subscription that have ended and whose receivers do not know it, in
+    /// the order of their ids after one of them.
+    pub async fn ended_untold(self, after: &str, limit: u32) -> Stored<Vec<Trigger>> {
+        let untold = format!(
+            "SELECT {} FROM triggers
+             WHERE subscription IS NULL AND state = 'failed' AND NOT told_disabled AND id > $1 ORDER BY id LIMIT $2",
+            all_columns()
+        );
+        self.0.read_all(untold, values![after, limit]).await
     }
 
     /// Changes a trigger. Its cursor and its subscription stay. If it continues after a pause, the
@@ -175,20 +187,13 @@ impl Triggers<'_> {
     }
 }
 
-/// The triggers of a subscription, the oldest first.
+/// The triggers of a subscription, the oldest first, without the number of their webhooks that
+/// wait.
 pub(crate) fn triggers_of(connection: &mut dyn Connection, subscription: &str) -> Stored<Vec<Trigger>> {
-    connection.all(
-        &format!("SELECT {} FROM triggers WHERE subscription = $1 ORDER BY created_at, id", all_columns()),
-        values![subscription],
-    )
-}
-
-/// The same for a notification, without the number of their webhooks that wait.
-pub(crate) fn told_triggers_of(connection: &mut dyn Connection, subscription: &str) -> Stored<Vec<Trigger>> {
+    let part = AgentPart::COLUMNS;
     connection.all(
         &format!(
-            "SELECT {OWN_COLUMNS}, CAST(0 AS BIGINT), {} FROM triggers WHERE subscription = $1 ORDER BY created_at, id",
-            AgentPart::COLUMNS
+            "SELECT {OWN_COLUMNS}, CAST(0 AS BIGINT), {part} FROM triggers WHERE subscription = $1 ORDER BY created_at, id"
         ),
         values![subscription],
     )

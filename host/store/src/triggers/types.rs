@@ -65,32 +65,35 @@ pub struct NewTrigger {
     pub agent: Option<NewAgentPart>,
 }
 
-/// A trigger.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the columns of the table have the same names and are explained there")]
-pub struct Trigger {
-    pub id: String,
-    pub tenant: String,
-    pub subject: String,
-    pub connector: String,
-    pub kind: String,
-    pub user_identifier: String,
-    pub subscription: Option<String>,
-    /// Sealed with [`Trigger::context`].
-    pub definition: Sealed,
-    pub labels: Labels,
-    pub poll_s: Option<u32>,
-    pub state: TriggerState,
-    pub reason: Option<String>,
-    pub last_event_at: Option<SystemTime>,
-    pub told_degraded: bool,
-    /// Its receivers know that it has ended.
-    pub told_disabled: bool,
-    pub created_at: SystemTime,
-    /// Its webhooks that are not delivered yet.
-    pub pending_deliveries: u64,
-    /// `None` unless an agent has made it.
-    pub agent: Option<AgentPart>,
+record! {
+    row =>
+    /// A trigger.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    #[expect(missing_docs, reason = "the columns of the table have the same names and are explained there")]
+    pub struct Trigger {
+        pub id: String,
+        pub tenant: String,
+        pub subject: String,
+        pub connector: String,
+        pub kind: String,
+        pub user_identifier: String,
+        pub subscription: Option<String>,
+        /// Sealed with [`Trigger::context`].
+        pub definition: Sealed,
+        pub labels: Labels = read_labels(row)?,
+        pub poll_s: Option<u32> = row.read::<Option<i64>>()?.and_then(|seconds| u32::try_from(seconds).ok()),
+        pub state: TriggerState,
+        pub reason: Option<String>,
+        pub last_event_at: Option<SystemTime>,
+        pub told_degraded: bool,
+        /// Its receivers know that it has ended.
+        pub told_disabled: bool,
+        pub created_at: SystemTime,
+        /// Its webhooks that are not delivered yet.
+        pub pending_deliveries: u64 = u64::try_from(row.read::<i64>()?).unwrap_or_default(),
+        /// `None` unless an agent has made it.
+        pub agent: Option<AgentPart> = AgentPart::read(row)?,
+    }
 }
 
 impl Trigger {
@@ -175,16 +178,18 @@ pub struct EventDelivery {
     pub for_agent: bool,
 }
 
-/// A change of an account that triggers of the gateway want to know of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the columns of the table have the same names and are explained there")]
-pub struct IntegrationChange {
-    pub number: i64,
-    pub tenant: String,
-    pub subject: String,
-    pub connector: String,
-    pub user_identifier: String,
-    pub kind: String,
+record! {
+    /// A change of an account that triggers of the gateway want to know of.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    #[expect(missing_docs, reason = "the columns of the table have the same names and are explained there")]
+    pub struct IntegrationChange {
+        pub number: i64,
+        pub tenant: String,
+        pub subject: String,
+        pub connector: String,
+        pub user_identifier: String,
+        pub kind: String,
+    }
 }
 
 /// The events of a trigger after a number.
@@ -199,19 +204,24 @@ pub struct KeptEvents {
     pub last: i64,
 }
 
-/// An event that is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredEvent {
-    /// See [`event_id`].
-    pub id: String,
-    /// The trigger.
-    pub trigger: String,
-    /// Its number among the events of the trigger.
-    pub sequence: i64,
-    /// Time at which it was stored.
-    pub received_at: SystemTime,
-    /// The body, sealed with [`StoredEvent::context`].
-    pub body: Sealed,
+record! {
+    row =>
+    /// An event that is kept.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct StoredEvent {
+        /// See [`event_id`].
+        pub id: String,
+        /// The trigger.
+        pub trigger: String,
+        /// Its number among the events of the trigger.
+        pub sequence: i64,
+        /// Time at which it was stored.
+        pub received_at: SystemTime,
+        /// `true` once a caller has requested that it is sent once more. Its webhooks that wait say so.
+        pub is_replayed: bool,
+        /// The body, sealed with [`StoredEvent::context`].
+        pub body: Sealed = read_sealed(row)?.ok_or(StoreError::Unexpected("an event has no body"))?,
+    }
 }
 
 impl StoredEvent {
@@ -219,17 +229,4 @@ impl StoredEvent {
     pub fn context(id: &str) -> [&str; 2] {
         ["trigger_event", id]
     }
-}
-
-record! {
-    row => Trigger: id, tenant, subject, connector, kind, user_identifier, subscription, definition,
-        labels = read_labels(row)?,
-        poll_s = row.read::<Option<i64>>()?.and_then(|seconds| u32::try_from(seconds).ok()), state, reason,
-        last_event_at, told_degraded, told_disabled, created_at,
-        pending_deliveries = u64::try_from(row.read::<i64>()?).unwrap_or_default(), agent = AgentPart::read(row)?
-}
-
-record! {
-    row => StoredEvent: id, trigger, sequence, received_at,
-        body = read_sealed(row)?.ok_or(StoreError::Unexpected("an event has no body"))?
 }

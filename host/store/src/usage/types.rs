@@ -4,23 +4,25 @@ use std::ops::AddAssign;
 
 use crate::records::{named, new_id, record};
 
-/// The counts of a row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct UsageCounts {
-    /// Calls of operations, and requests around them.
-    pub calls: u64,
-    /// Those of them that have failed, and jobs that have.
-    pub failed: u64,
-    /// Attempts to send a request to a service.
-    pub upstream_requests: u64,
-    /// Bytes of the bodies of calls.
-    pub bytes_in: u64,
-    /// Bytes of the bodies of answers.
-    pub bytes_out: u64,
-    /// Jobs that have ended.
-    pub jobs: u64,
-    /// Events that were stored.
-    pub events: u64,
+record! {
+    /// The counts of a row.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct UsageCounts {
+        /// Calls of operations, and requests around them.
+        pub calls: u64,
+        /// Those of them that have failed, and jobs that have.
+        pub failed: u64,
+        /// Attempts to send a request to a service.
+        pub upstream_requests: u64,
+        /// Bytes of the bodies of calls.
+        pub bytes_in: u64,
+        /// Bytes of the bodies of answers.
+        pub bytes_out: u64,
+        /// Jobs that have ended.
+        pub jobs: u64,
+        /// Events that were stored.
+        pub events: u64,
+    }
 }
 
 impl AddAssign for UsageCounts {
@@ -33,10 +35,6 @@ impl AddAssign for UsageCounts {
         self.jobs += other.jobs;
         self.events += other.events;
     }
-}
-
-record! {
-    UsageCounts: calls, failed, upstream_requests, bytes_in, bytes_out, jobs, events
 }
 
 /// The operation or the user that a count belongs to.

@@ -2,14 +2,13 @@
 
 use database::conditions::Conditions;
 use database::connection::{Connection, Durability};
-use database::value::{FromRow, Row, values};
+use database::value::values;
 
 use super::types::{COLUMNS, MORE_COLUMNS};
-use super::{AnyDelivery, AnyDeliveryFilter, Delivery, DeliveryStatus, Resent, UrlFilter, WebhookSource};
+use super::{AnyDelivery, AnyDeliveryFilter, Resent, UrlFilter};
 use crate::Stored;
 use crate::audit::{self, Acting, AuditAction};
 use crate::handles::Webhooks;
-use crate::integrations::read_sealed;
 
 impl Webhooks<'_> {
     /// Returns a page of the deliveries of all tenants, the newest first.
@@ -37,13 +36,15 @@ impl Webhooks<'_> {
         self.0.read_all(page, &values).await
     }
 
-    /// Makes a delivery due now. If it had ended, it is attempted once more, with the same id.
+    /// Makes a delivery due now. If it had ended, it is attempted once more, with the same id. A
+    /// body whose time is over counts as gone, also before it is swept.
     pub async fn resend_delivery(self, webhook_id: &str) -> Stored<Resent> {
         let (webhook_id, by) = (webhook_id.to_owned(), Acting::current());
         self.0.write(Durability::PowerLoss, move |connection| {
             let found = "UPDATE webhook_deliveries
                  SET resent = (status <> 'pending' OR resent), status = 'pending', next_attempt_at = now_ms(), body_until = NULL
-                 WHERE webhook_id = $1 AND payload_id IS NOT NULL RETURNING";
+                 WHERE webhook_id = $1 AND payload_id IS NOT NULL AND (status = 'pending' OR body_until > now_ms())
+                 RETURNING";
             let due: Option<AnyDelivery> =
                 connection.optional(&format!("{found} {COLUMNS}, {MORE_COLUMNS}"), values![&webhook_id])?;
             let Some(due) = due else { return not_sent(connection, &webhook_id) };
@@ -59,16 +60,4 @@ fn not_sent(connection: &mut dyn Connection, webhook_id: &str) -> Stored<Resent>
     let is_known: bool = connection
         .one("SELECT EXISTS (SELECT 1 FROM webhook_deliveries WHERE webhook_id = $1)", values![webhook_id])?;
     Ok(if is_known { Resent::NotKept } else { Resent::Unknown })
-}
-
-impl FromRow for AnyDelivery {
-    fn from_row(row: &mut Row) -> Stored<Self> {
-        let delivery = Delivery::from_row(row)?;
-        let tenant = row.read()?;
-        let source = WebhookSource::read(row)?;
-        let (receiver, url, created_at) = (row.read()?, read_sealed(row)?, row.read()?);
-        let next_attempt_at = Some(row.read()?).filter(|_| delivery.status == DeliveryStatus::Pending);
-        let kept_until = row.read()?;
-        Ok(Self { delivery, tenant, source, receiver, url, created_at, next_attempt_at, kept_until })
-    }
 }

@@ -6,10 +6,9 @@ use database::connection::{Connection, Durability};
 use database::time::millis;
 use database::value::values;
 
-use super::types::{Attempts, COLUMNS, MORE_COLUMNS};
+use super::types::{COLUMNS, MORE_COLUMNS};
 use super::{AnyDelivery, Delivery, NewDelivery, Payload};
 use crate::handles::Webhooks;
-use crate::records::record;
 use crate::{Sealed, Stored};
 
 /// URLs and bodies that one transaction deletes, so that it does not delay other writes.
@@ -148,8 +147,4 @@ fn insert_payload(connection: &mut dyn Connection, tenant: &str, payload: &Paylo
         "INSERT INTO webhook_payloads (id, tenant, data_key, payload) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING",
         values![&payload.id, tenant, &payload.sealed.key_id, &payload.sealed.bytes],
     )
-}
-
-record! {
-    row => Delivery: webhook_id, status, attempts = row.read::<Attempts>()?.0
 }

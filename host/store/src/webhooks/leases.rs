@@ -208,15 +208,18 @@ fn end_delivery(
     Ok(1)
 }
 
-/// A claimed delivery, before its body is read.
-struct Claimed {
-    delivery: Delivery,
-    tenant: String,
-    source: WebhookSource,
-    url: Sealed,
-    payload_id: String,
-    fence: i64,
-    resent: bool,
+record! {
+    row =>
+    /// A claimed delivery, before its body is read.
+    struct Claimed {
+        delivery: Delivery,
+        tenant: String,
+        source: WebhookSource = WebhookSource::read(row)?,
+        url: Sealed,
+        payload_id: String,
+        fence: i64,
+        resent: bool,
+    }
 }
 
 impl Claimed {
@@ -239,12 +242,4 @@ impl Claimed {
         };
         Ok(ClaimedDelivery { delivery, tenant, source, url, payload, fence, resent })
     }
-}
-
-record! {
-    row => Claimed: delivery, tenant, source = WebhookSource::read(row)?, url, payload_id, fence, resent
-}
-
-record! {
-    Payload: id, sealed
 }

@@ -9,7 +9,6 @@ use database::value::values;
 use super::WebhookSecret;
 use crate::audit::{self, Acting, AuditAction};
 use crate::handles::Webhooks;
-use crate::records::record;
 use crate::{Sealed, Stored};
 
 /// The columns of a [`WebhookSecret`], in the order in which they are read.
@@ -17,7 +16,8 @@ const COLUMNS: &str = "id, created_at, expires_at, data_key, secret";
 
 impl Webhooks<'_> {
     /// Stores a secret as the current one of a tenant. The previous one stays valid for the time
-    /// `overlap`. Older ones are deleted, so that at most two are valid.
+    /// `overlap`, also if the current one was deleted and it is the last that receivers have. Older
+    /// ones are deleted, so that at most two are valid.
     pub async fn add_secret(self, tenant: &str, id: &str, secret: Sealed, overlap: Duration) -> Stored<WebhookSecret> {
         let (tenant, id, by, quota) = (tenant.to_owned(), id.to_owned(), Acting::current(), self.0.quota);
         self.0
@@ -26,9 +26,15 @@ impl Webhooks<'_> {
                 audit::note(connection, &by, AuditAction::WebhookSecretCreated, &id, &tenant, "")?;
                 // Without the lock, two calls at the same time could each leave a current secret.
                 connection.lock(&format!("webhook secrets\0{tenant}"))?;
-                connection.execute(
-                    "DELETE FROM webhook_secrets WHERE tenant = $1 AND expires_at IS NOT NULL",
+                let has_current: bool = connection.one(
+                    "SELECT EXISTS (SELECT 1 FROM webhook_secrets WHERE tenant = $1 AND expires_at IS NULL)",
                     values![&tenant],
+                )?;
+                // Without a current secret, the one that ends is the previous one. One that has ended
+                // must not become valid again.
+                connection.execute(
+                    "DELETE FROM webhook_secrets WHERE tenant = $1 AND expires_at IS NOT NULL AND ($2 OR expires_at <= now_ms())",
+                    values![&tenant, has_current],
                 )?;
                 connection.execute(
                     "UPDATE webhook_secrets SET expires_at = now_ms() + $1 WHERE tenant = $2",
@@ -72,8 +78,4 @@ impl Webhooks<'_> {
             })
             .await
     }
-}
-
-record! {
-    WebhookSecret: id, created_at, expires_at, secret
 }

@@ -8,20 +8,23 @@ use database::time::{from_millis, to_millis};
 use database::value::{FromValue, Row, Value};
 use serde_json::{Value as Json, json};
 
-use crate::records::{named, new_id};
+use crate::integrations::read_sealed;
+use crate::records::{named, new_id, record};
 use crate::{Sealed, Stored};
 
-/// A secret that webhooks of a tenant are signed with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WebhookSecret {
-    /// Names the secret in the API.
-    pub id: String,
-    /// Time of its creation.
-    pub created_at: SystemTime,
-    /// `None` for the current secret. A previous secret is no longer used from this time on.
-    pub expires_at: Option<SystemTime>,
-    /// The secret, sealed with [`WebhookSecret::context`].
-    pub secret: Sealed,
+record! {
+    /// A secret that webhooks of a tenant are signed with.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct WebhookSecret {
+        /// Names the secret in the API.
+        pub id: String,
+        /// Time of its creation.
+        pub created_at: SystemTime,
+        /// `None` for the current secret. A previous secret is no longer used from this time on.
+        pub expires_at: Option<SystemTime>,
+        /// The secret, sealed with [`WebhookSecret::context`].
+        pub secret: Sealed,
+    }
 }
 
 impl WebhookSecret {
@@ -106,7 +109,8 @@ pub(super) const COLUMNS: &str = "webhook_id, status, attempts";
 /// The columns of an [`AnyDelivery`] after the columns of its [`Delivery`], in the order in which
 /// they are read.
 pub(super) const MORE_COLUMNS: &str =
-    "tenant, kind, job_id, trigger_id, message_id, receiver, data_key, url, created_at, next_attempt_at, body_until";
+    "tenant, kind, job_id, trigger_id, message_id, receiver, data_key, url, created_at,
+     CASE WHEN status = 'pending' THEN next_attempt_at END, body_until";
 
 /// The columns of a [`WebhookSource`], in the order in which they are read.
 pub(super) const SOURCE_COLUMNS: &str = "kind, job_id, trigger_id, message_id";
@@ -135,13 +139,15 @@ pub struct NewDelivery {
     pub kept_for: Duration,
 }
 
-/// The body of webhooks, which several deliveries may share.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Payload {
-    /// Names the body in the store.
-    pub id: String,
-    /// The body, sealed with [`Payload::context`].
-    pub sealed: Sealed,
+record! {
+    /// The body of webhooks, which several deliveries may share.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Payload {
+        /// Names the body in the store.
+        pub id: String,
+        /// The body, sealed with [`Payload::context`].
+        pub sealed: Sealed,
+    }
 }
 
 impl Payload {
@@ -204,15 +210,18 @@ pub struct DeliveryAttempt {
     pub result: Result<u16, String>,
 }
 
-/// A delivery, as callers see it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivery {
-    /// The same on every attempt.
-    pub webhook_id: String,
-    /// The state.
-    pub status: DeliveryStatus,
-    /// The finished attempts, the oldest first.
-    pub attempts: Vec<DeliveryAttempt>,
+record! {
+    row =>
+    /// A delivery, as callers see it.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Delivery {
+        /// The same on every attempt.
+        pub webhook_id: String,
+        /// The state.
+        pub status: DeliveryStatus,
+        /// The finished attempts, the oldest first.
+        pub attempts: Vec<DeliveryAttempt> = row.read::<Attempts>()?.0,
+    }
 }
 
 /// A delivery that this gateway holds the lease of.
@@ -234,26 +243,29 @@ pub struct ClaimedDelivery {
     pub resent: bool,
 }
 
-/// A delivery of any tenant, as the operator sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AnyDelivery {
-    /// The delivery.
-    pub delivery: Delivery,
-    /// The tenant whose secrets sign the webhook.
-    pub tenant: String,
-    /// The job or event that it is about.
-    pub source: WebhookSource,
-    /// The origin of the URL.
-    pub receiver: String,
-    /// The URL, sealed with [`NewDelivery::url_context`]. `None` if it is no longer kept.
-    pub url: Option<Sealed>,
-    /// Time of its creation.
-    pub created_at: SystemTime,
-    /// Time of the next attempt. `None` after the end.
-    pub next_attempt_at: Option<SystemTime>,
-    /// Time until which URL and body are kept after the end. `None` if it has not ended, or if they
-    /// are no longer kept.
-    pub kept_until: Option<SystemTime>,
+record! {
+    row =>
+    /// A delivery of any tenant, as the operator sees it.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct AnyDelivery {
+        /// The delivery.
+        pub delivery: Delivery,
+        /// The tenant whose secrets sign the webhook.
+        pub tenant: String,
+        /// The job or event that it is about.
+        pub source: WebhookSource = WebhookSource::read(row)?,
+        /// The origin of the URL.
+        pub receiver: String,
+        /// The URL, sealed with [`NewDelivery::url_context`]. `None` if it is no longer kept.
+        pub url: Option<Sealed> = read_sealed(row)?,
+        /// Time of its creation.
+        pub created_at: SystemTime,
+        /// Time of the next attempt. `None` after the end.
+        pub next_attempt_at: Option<SystemTime>,
+        /// Time until which URL and body are kept after the end. `None` if it has not ended, or if they
+        /// are no longer kept.
+        pub kept_until: Option<SystemTime>,
+    }
 }
 
 /// The URLs whose deliveries a list has.

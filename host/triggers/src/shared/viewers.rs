@@ -100,11 +100,11 @@ impl Triggers {
         for subscription in store.subscriptions().on_route(&made.connector, &made.inbox, &made.tenant, route).await? {
             let context = Subscription::context(&subscription.id);
             let sealed: Sealed = self.unseal(&context, &subscription.secret).await?;
-            for trigger in store.triggers().of(&subscription.id).await? {
+            for trigger in &subscription.triggers {
                 let kind = TypeOf::find(&self.parts.registry, &trigger.connector, &trigger.kind);
                 let Some(kind) = kind else { continue };
                 let declared = kind.declared();
-                let Some(definition) = self.readable(&trigger).await? else { continue };
+                let Some(definition) = self.readable(trigger).await? else { continue };
                 let (item, parameters) = (Subject::Json(&kept.item), &definition.parameters);
                 if declared.source != TriggerSource::Carried
                     || !kind_is(&declared.kinds, &kept.kind)
@@ -115,7 +115,7 @@ impl Triggers {
                 // The same source and id as for the account that the service named.
                 let occurrence =
                     Occurrence { source, id: &kept.key, time: kept.time, data: &kept.data, origin: Origin::Push };
-                events.extend(self.event_of(&trigger, &definition, &occurrence).await?);
+                events.extend(self.event_of(trigger, &definition, &occurrence).await?);
             }
         }
         Ok(events)

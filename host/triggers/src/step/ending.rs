@@ -5,15 +5,18 @@
 //! mailbox and the application. The connector then gives all of them the same `upstream_id`, and
 //! the last one ends it.
 
+use secrecy::SecretString;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::subscribe::kinds_of;
 use super::{Sealed, Step, run_of};
 use crate::call::{AboutSubscription, Class, Failed, Standing as Stands};
 use crate::identity::route_of;
 use crate::types::inbox_of;
 use crate::{TriggerError, Triggers};
 use contract::trigger_types::InboxScope;
+use sandbox::http::Hook;
 use store::{Route, Subscription};
 
 impl Triggers {
@@ -35,6 +38,47 @@ impl Triggers {
             tracing::warn!(subscription = id, connector, %error, "it is not known if another subscription needs this one");
             false
         })
+    }
+
+    /// Ends what the service may have made at an address without an answer to the gateway. It is asked
+    /// once more, because only the connector can find it there. A connector whose service ends each
+    /// subscription in time may make another one instead, which is ended too. Returns `false` if
+    /// something may still be there.
+    pub(super) async fn end_unanswered(
+        &self,
+        subscription: &Subscription,
+        sealed: &Sealed,
+        address: &str,
+        deadline: Instant,
+    ) -> Result<bool, TriggerError> {
+        let Subscription { id, connector: name, inbox, .. } = subscription;
+        let Some(connector) = self.parts.registry.get(name) else { return Ok(false) };
+        let types: Vec<&contract::Trigger> =
+            connector.additions().triggers.iter().filter(|declared| covers(declared, subscription)).collect();
+        let operation = types.iter().find_map(|declared| declared.subscribe.as_ref());
+        let inbox = inbox.as_ref().and_then(|inbox| inbox_of(&connector, inbox));
+        let (Some(operation), Some(inbox), Some(url)) = (operation, inbox, self.hook_url(address)) else {
+            return Ok(false);
+        };
+        let kinds = kinds_of(types.iter().copied());
+        let about =
+            AboutSubscription { upstream_id: None, state: None, parameters: &sealed.parameters, kinds: Some(&kinds) };
+        let hook = Hook::new(url, SecretString::from(sealed.secret.as_str()));
+        let run = run_of(subscription, &connector, deadline);
+        match self.call_at_hook(subscription, &run, operation, &about, (inbox, Some(hook))).await? {
+            Some(Ok(standing)) => Ok(self.end_at_service(subscription, sealed, &standing, deadline).await),
+            Some(Err(Failed { class: Class::Refused(404 | 410), .. })) => Ok(true),
+            Some(Err(failed)) => {
+                tracing::info!(
+                    subscription = id,
+                    connector = name,
+                    error = failed.detail,
+                    "a subscription that the service may have made could not be ended"
+                );
+                Ok(false)
+            }
+            None => Ok(false),
+        }
     }
 
     /// Ends what is at the service for an account at an inbox of an application, unless another
@@ -78,7 +122,7 @@ impl Triggers {
         let inbox = subscription.inbox.as_deref().unwrap_or_default();
         let mut others = Vec::new();
         for other in store.subscriptions().on_route(&subscription.connector, inbox, "", route).await? {
-            if other.id != subscription.id && !store.triggers().of(&other.id).await?.is_empty() {
+            if other.id != subscription.id && !other.triggers.is_empty() {
                 let sealed = self.unseal(&Subscription::context(&other.id), &other.secret).await?;
                 others.push((other.id, sealed));
             }

@@ -1,7 +1,7 @@
 //! Accounts of which the store does not know whose they were.
 
 use super::*;
-use crate::{Account, AuthType, Details, NewTrigger};
+use crate::{Account, AuthType, Connected, Details, NewTrigger};
 
 on_every_database!(
     an_account_that_is_known_only_now_gets_no_notification_for_the_unknown_one_and_keeps_the_cursor,
@@ -14,7 +14,11 @@ async fn connect(store: &crate::Store, email: Option<&str>, region: &str) {
     let account = Account { email: email.map(str::to_owned), address, ..Account::default() };
     let details = Details { account, ..crate::testing::details() };
     let holder = crate::testing::holder();
-    store.integrations().connect(&holder, "ann", AuthType::OAuth2, details, Vec::new(), None).await.unwrap();
+    store
+        .integrations()
+        .connect(&holder, "ann", Connected::new(AuthType::OAuth2, details), Vec::new(), None)
+        .await
+        .unwrap();
 }
 
 /// Adds a trigger on that account whose service notifies the gateway, and which was read. Returns

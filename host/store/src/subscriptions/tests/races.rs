@@ -1,7 +1,7 @@
 //! Changes during a step of a subscription: its account, its triggers and its address.
 
 use super::*;
-use crate::{Account, AuthType, Details, NewTrigger, Status};
+use crate::{Account, AuthType, Connected, Details, NewTrigger, Status};
 
 on_every_database!(
     a_step_that_has_begun_for_the_former_account_stores_nothing,
@@ -18,7 +18,11 @@ async fn connect(store: &crate::Store, id: &str, status: Status) {
     let account = Account { id: Some(id.into()), ..details.account.clone() };
     let details = Details { account, status, ..details };
     let holder = crate::testing::holder();
-    store.integrations().connect(&holder, "ann", AuthType::OAuth2, details, Vec::new(), None).await.unwrap();
+    store
+        .integrations()
+        .connect(&holder, "ann", Connected::new(AuthType::OAuth2, details), Vec::new(), None)
+        .await
+        .unwrap();
 }
 
 /// Adds a trigger on that account, and returns its id and the id of its subscription.
