@@ -33,6 +33,7 @@ fn a_tenant_that_has_stored_as_much_as_it_may_is_refused_more(store: &Store) {
     acme.call("account/change", json!({"path": "/"})).problem(507, "tenant-full");
     acme.post("/mcp-sets", json!({"name": "reports", "allow": ["account"]})).problem(507, "tenant-full");
     acme.post("/agent-sessions", json!({})).problem(507, "tenant-full");
+    acme.post("/triggers", json!({"connector": "gateway", "type": "integration_deleted"})).problem(507, "tenant-full");
     acme.request("POST", "/webhooks/secrets").send().problem(507, "tenant-full");
     assert_eq!(service.seen().len(), sent, "nothing of it ran");
     // Everything that is stored is still there, and a call that stores nothing runs.

@@ -94,6 +94,37 @@ fn a_user_who_may_not_make_webhooks_gets_githubs_refusal() {
     }
 }
 
+fn webhooks(urls: [&str; 2]) -> Answer {
+    let [first, second] = urls.map(|url| json!({"url": url, "content_type": "json", "secret": "********"}));
+    Answer::json(200, &json!([{"id": 5, "config": first}, {"id": 7, "config": second}]).to_string())
+}
+
+#[test]
+fn a_webhook_about_which_the_answer_was_lost_is_the_one_with_the_masked_address() {
+    let masked = "*".repeat(50);
+    let gateway = Gateway::new()
+        .answer(Answer::json(422, r#"{"message":"Validation Failed"}"#))
+        .answer(webhooks(["https://ci.example/hook", &masked]))
+        .answer(Answer::json(200, r#"{"id":7}"#));
+    let made = reply("create_hook", &json!({"parameters": parameters(), "kinds": ["push"]}));
+    assert_eq!(made, json!({"upstream_id": "7"}));
+    let path = |path: &str| format!("/repos/o/r/hooks{path}");
+    assert_eq!(
+        sent(&gateway),
+        [(Method::Post, path("")), (Method::Get, path("?per_page=100")), (Method::Patch, path("/7"))]
+    );
+    assert_eq!(body(&gateway.requests()[2])["events"], json!(["push"]));
+}
+
+#[test]
+fn a_webhook_of_another_application_is_not_taken_for_the_gateways() {
+    let gateway = Gateway::new()
+        .answer(Answer::json(422, r#"{"message":"Validation Failed"}"#))
+        .answer(webhooks(["https://ci.example/hook?token=********", ""]));
+    assert_eq!(status("create_hook", &json!({"parameters": parameters(), "kinds": ["push"]})), 422);
+    assert_eq!(gateway.requests().len(), 2);
+}
+
 fn delivery(id: u64, guid: &str, status: u16) -> Value {
     json!({"id": id, "guid": guid, "status_code": status, "status": "?", "event": "issues"})
 }

@@ -79,6 +79,9 @@ pub(crate) static TABLES: Tables = tables! {
     each "0041_unknown_accounts",
     both "0042_waiting_webhooks",
     each "0043_told_disabled",
+    each "0044_replayed_events",
+    both "0045_ended_triggers",
+    each "0046_bytes_of_triggers",
 };
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
-//! Events of the gateway itself: changes of accounts.
+//! Events of the gateway itself: changes of accounts. Their triggers have no subscription, and so
+//! no step that tells of their end.
 
 use serde_json::{Value, json};
 
 use super::deliver::{Occurrence, Origin};
-
+use super::manage::random;
 use super::{GATEWAY, TriggerError, Triggers};
 use integrations::IntegrationRecord;
-use store::{Holder, Integration, IntegrationChange, NewEvent, Trigger, TriggerFilter};
+use store::{Holder, Integration, IntegrationChange, NewEvent, Told, Trigger, TriggerFilter};
 
 /// Changes of one turn.
 const CHANGES: u32 = 100;
@@ -24,6 +25,34 @@ impl Triggers {
             self.tell_change(&change).await?;
         }
         Ok(())
+    }
+
+    /// Tells the receivers of triggers of the gateway itself that their trigger has ended.
+    ///
+    /// # Errors
+    /// If the store or the vault fails. What is left is done in the next turn.
+    pub(super) async fn tell_ended(&self) -> Result<(), TriggerError> {
+        let mut after = String::new();
+        loop {
+            let page = self.parts.store.triggers().ended_untold(&after, TRIGGERS).await?;
+            for trigger in &page {
+                if let Err(error) = self.tell_end_of(trigger).await {
+                    self.leave_out(&trigger.id, error)?;
+                }
+            }
+            match page.last() {
+                Some(last) if page.len() >= TRIGGERS as usize => after.clone_from(&last.id),
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    async fn tell_end_of(&self, trigger: &Trigger) -> Result<(), TriggerError> {
+        let definition = self.definition(trigger).await?;
+        // It may continue, and end once more.
+        let id = random(16)?;
+        self.tell_state(trigger, &definition, (Told::Disabled, "trigger.disabled"), &id, trigger.reason.as_deref())
+            .await
     }
 
     async fn tell_change(&self, change: &IntegrationChange) -> Result<(), TriggerError> {

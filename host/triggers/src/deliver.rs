@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::definition::Definition;
 use super::{TriggerError, Triggers};
 use clock::timestamp::Timestamp;
-use store::{EventDelivery, Labels, NewEvent, Trigger, event_id};
+use store::{EventDelivery, Labels, NewEvent, Told, Trigger, event_id};
 
 /// Something that happened, as one trigger may get it.
 pub(super) struct Occurrence<'a> {
@@ -126,6 +126,26 @@ impl Triggers {
         let data = data.to_string();
         let occurrence = Occurrence { source: kind, id, time: None, data: &data, origin: Origin::Read };
         self.new_event(trigger, definition, kind, &occurrence, &data).await
+    }
+
+    /// Tells the receivers of a trigger with an event of this kind how it is, unless they were told.
+    ///
+    /// # Errors
+    /// If the store or the vault fails.
+    pub(super) async fn tell_state(
+        &self,
+        trigger: &Trigger,
+        definition: &Definition,
+        (told, kind): (Told, &str),
+        id: &str,
+        reason: Option<&str>,
+    ) -> Result<(), TriggerError> {
+        let event = self.control_event(trigger, definition, kind, id, &json!({ "reason": reason })).await?;
+        if self.parts.store.triggers().tell(self.vault().await?, told, event).await? {
+            self.parts.webhooks.wake();
+            self.wake_waiting();
+        }
+        Ok(())
     }
 
     async fn new_event(

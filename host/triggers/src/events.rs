@@ -196,6 +196,7 @@ impl Triggers {
                 true => self.deliveries(trigger, definition, &event.id).await?,
                 false => Vec::new(),
             };
+            let body = if event.is_replayed { replayed(body) } else { body };
             waiting.push((event.id.clone(), deliveries, body.into_bytes()));
         }
         Ok(waiting)

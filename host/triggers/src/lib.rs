@@ -19,8 +19,8 @@
 //! - `shared`: notifications that other accounts may see too, and those about lost events
 //! - `push`: notifications of services, from an address to what they change
 //! - `requests`: the records of all requests of services
-//! - `work`: takes subscriptions that are due; `step`: one step of work on a subscription; `call`:
-//!   the calls of operations in it
+//! - `work`: takes subscriptions that are due; `readers`: how many at a time, and for whom; `step`:
+//!   one step of work on a subscription; `call`: the calls of operations in it
 //! - `backlog`: events for which a tenant has no room
 //! - `deliver`: from an occurrence to an event of each trigger, with its webhooks
 //! - `record`: the public forms; `state`: the state of a trigger, from evidence
@@ -70,6 +70,7 @@ mod inboxes;
 mod manage;
 mod new_subscription;
 mod push;
+mod readers;
 mod record;
 mod remove;
 mod requests;

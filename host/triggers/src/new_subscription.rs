@@ -50,7 +50,7 @@ impl Triggers {
             false => (None, String::new()),
         };
         let id = Subscription::new_id()?;
-        let sealed = Sealed { parameters: covered.clone(), secret, account, standing: None, former: None };
+        let sealed = Sealed { parameters: covered.clone(), secret, account, ..Sealed::default() };
         Ok(NewSubscription {
             covers: format!("{group}\0{covered}"),
             inbox: inbox.map(|inbox| inbox.name.clone()),

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::readers::Readers;
 use super::{TriggerError, Triggers};
 use store::Subscription;
 
@@ -37,7 +37,7 @@ const MAX_REQUESTS: u32 = 1_000_000;
 impl Triggers {
     /// Works on subscriptions that are due, until [`Triggers::stop`].
     pub async fn work(self: Arc<Self>) {
-        let readers = Arc::new(Semaphore::new(self.parts.config.triggers.readers.max(1)));
+        let readers = Readers::new(self.parts.config.triggers.readers.max(1));
         let mut is_failing = false;
         let mut swept = Instant::now();
         let mut is_told = false;
@@ -94,11 +94,12 @@ impl Triggers {
 
     /// Everything that is due now. A part that fails, as at a damaged row, does not keep the next
     /// ones from their work.
-    async fn turn(self: &Arc<Self>, readers: &Arc<Semaphore>) -> Result<(), TriggerError> {
+    async fn turn(self: &Arc<Self>, readers: &Readers) -> Result<(), TriggerError> {
         let mut failed = None;
         keep(&mut failed, self.end_expired().await)?;
         keep(&mut failed, self.take_due(readers).await)?;
         keep(&mut failed, self.tell_changes().await)?;
+        keep(&mut failed, self.tell_ended().await)?;
         keep(&mut failed, self.tell_refused().await)?;
         keep(&mut failed, self.tell_others().await)?;
         keep(&mut failed, self.queue_backlog().await)?;
@@ -106,18 +107,18 @@ impl Triggers {
     }
 
     /// Starts a step of each subscription that is due, as many as there is room for.
-    async fn take_due(self: &Arc<Self>, readers: &Arc<Semaphore>) -> Result<(), TriggerError> {
-        let room = u32::try_from(readers.available_permits()).unwrap_or(u32::MAX);
+    async fn take_due(self: &Arc<Self>, readers: &Readers) -> Result<(), TriggerError> {
+        let room = readers.free();
         if room == 0 {
             return Ok(());
         }
-        for subscription in self.parts.store.subscriptions().take(LEASE, room).await? {
-            // Only this loop takes permits, so that each subscription finds one.
-            let Ok(permit) = Arc::clone(readers).try_acquire_owned() else { return Ok(()) };
+        for subscription in self.parts.store.subscriptions().take(LEASE, room, &readers.running()).await? {
+            // Only this loop takes readers, so that each subscription finds one.
+            let Some(reader) = readers.take(&subscription.tenant) else { return Ok(()) };
             let this = Arc::clone(self);
             let work = async move {
                 this.work_on(&subscription, Instant::now() + STEP).await;
-                drop(permit);
+                drop(reader);
                 // Another subscription may wait for a reader, or this one is due again.
                 this.freed.notify_one();
             };

@@ -13,8 +13,7 @@ fn requests_to_addresses_that_no_one_has_cost_a_connection_each() {
     let gateway = gateway("");
     let client = gateway.anonymous();
     let mut statuses = Vec::new();
-    // Ten at the same time: one after the other, a busy machine may not send more than the twenty
-    // that are answered in a second.
+    // Ten at the same time: one after the other, a busy machine may not send more than are answered.
     wait_for("a connection to be closed", || {
         let send = |number: usize| client.request("POST", &format!("/hooks/unknown{number}")).body("{}").begin();
         let pending: Vec<Pending> = (0..10).map(send).collect();
@@ -22,7 +21,7 @@ fn requests_to_addresses_that_no_one_has_cost_a_connection_each() {
         statuses.extend(answers.iter().flatten().map(|answer| answer.status));
         answers.iter().any(Result::is_err).then_some(())
     });
-    assert!(statuses.len() >= 20 && statuses.iter().all(|status| *status == 404), "{statuses:?}");
+    assert!(statuses.len() >= 10 && statuses.iter().all(|status| *status == 404), "{statuses:?}");
     // An inbox does not suffer from it.
     let inbox = Inbox::signed(&gateway);
     assert_eq!(inbox.push(&client, &message("1"), 0).send().status, 200);
@@ -34,10 +33,10 @@ fn a_sender_that_fails_too_often_is_not_read_any_more() {
     let (inbox, client) = (Inbox::signed(&gateway), gateway.anonymous());
     let from = |call: Call, address: &str| call.header("x-forwarded-for", address);
     let forge = || from(inbox.forge(&client, "{}"), "192.0.2.1");
-    for _ in 0..60 {
+    for _ in 0..30 {
         assert_eq!(forge().send().status, 401);
     }
-    // A try returns with each second, so several are sent at the same time, until one is refused.
+    // A try returns after two seconds, so several are sent at the same time, until one is refused.
     let fail_too_often = || {
         wait_for("a refusal", || {
             let pending: Vec<Pending> = (0..10).map(|_| forge().begin()).collect();

@@ -1,5 +1,7 @@
 //! Events of the gateway itself: what becomes of accounts.
 
+use support::webhooks::verified;
+
 use super::*;
 use crate::integrations::path;
 
@@ -30,4 +32,28 @@ fn an_account_that_expires_is_restored_and_is_deleted_makes_an_event_of_each_typ
     assert_eq!(about(&event(deleted)), (json!("gateway.integration_deleted"), json!("deleted")));
     let counts = ids.each_ref().map(|id| world.events(id, "")["events"].as_array().unwrap().len());
     assert_eq!(counts, [1; 3], "each gets its own events only");
+}
+
+#[test]
+fn a_trigger_on_accounts_whose_receivers_fail_for_days_says_soon_that_it_has_ended() {
+    let world = world();
+    let (receiver, secret) = world.receiver();
+    receiver.reply("*", Reply::empty(500));
+    let body = json!({"connector": "gateway", "type": "integration_deleted", "urls": [receiver.url()]});
+    let made = world.client().post("/triggers", body);
+    assert_eq!(made.status, 201, "{}", made.text());
+    let id = made.json()["id"].as_str().unwrap().to_owned();
+    let test = || world.client().post(&format!("/triggers/{id}/test"), json!({})).ok();
+    test();
+    let is_old = "UPDATE triggers SET failing_since = 1 WHERE failing_since IS NOT NULL";
+    wait_for("the first failure", || (world.gateway.home().sqlite(is_old) == 1).then_some(()));
+    test();
+    let told = wait_for("the webhook about the end", || {
+        let mut webhooks = receiver.seen().into_iter().map(|seen| verified(&seen, &secret));
+        webhooks.find(|webhook| webhook["type"] == "trigger.disabled")
+    });
+    assert_eq!(told["data"]["reason"], "receiver-fails");
+    assert_eq!(world.record(&id)["status"], "failed");
+    let is_end = |event: &&Value| event["type"] == "trigger.disabled";
+    assert_eq!(world.events(&id, "")["events"].as_array().unwrap().iter().filter(is_end).count(), 1);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use support::Gate;
 use support::accounts::me;
 use support::jwt::at;
-use support::webhooks::{make_secret, verified};
+use support::webhooks::verified;
 
 use super::*;
 use crate::hooks::{Inbox, PUBLIC, outcomes};
@@ -32,8 +32,7 @@ fn texts(events: &Value) -> Vec<&str> {
 #[test]
 fn webhooks_wait_while_too_many_are_not_delivered_and_all_are_sent_in_the_end() {
     let (world, inbox) = notified("[triggers]\nmax_pending_per_tenant = 2");
-    let (_, secret) = make_secret(&world.client());
-    let receiver = Upstream::start();
+    let (receiver, secret) = world.receiver();
     let gate = Gate::default();
     receiver.reply("*", Reply::empty(204).behind(&gate));
     let urls = json!([format!("{}/events", receiver.url())]);
@@ -70,8 +69,7 @@ fn webhooks_wait_while_too_many_are_not_delivered_and_all_are_sent_in_the_end() 
 #[test]
 fn a_trigger_that_continues_after_a_pause_sends_what_was_kept_when_there_is_room() {
     let (world, inbox) = notified("[triggers]\nmax_pending_per_tenant = 2");
-    let (_, secret) = make_secret(&world.client());
-    let receiver = Upstream::start();
+    let (receiver, secret) = world.receiver();
     let gate = Gate::default();
     receiver.reply("*", Reply::empty(204).behind(&gate));
     let made = world.make(&json!({"connector": "notified", "type": "message", "urls": [receiver.url()]}));
@@ -130,9 +128,7 @@ fn a_tenant_that_stores_too_much_learns_once_that_events_are_missing_and_reads_t
 #[test]
 fn a_trigger_that_cannot_be_read_keeps_no_other_one_from_its_events() {
     let (world, inbox) = notified("");
-    let (_, secret) = make_secret(&world.client());
-    let receiver = Upstream::start();
-    receiver.reply("*", Reply::empty(204));
+    let (receiver, secret) = world.receiver();
     let make = || {
         let made = world.make(&json!({"connector": "notified", "type": "message", "urls": [receiver.url()]}));
         assert_eq!(made.status, 201, "{}", made.text());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use support::webhooks::{make_secret, verified};
+use support::webhooks::verified;
 
 use super::*;
 
@@ -10,9 +10,7 @@ use super::*;
 fn the_receiver_of_events_is_told_of_a_gap_and_when_a_trigger_is_degraded_and_recovers() {
     let world = world();
     world.connect();
-    let (_, secret) = make_secret(&world.client());
-    let receiver = Upstream::start();
-    receiver.reply("*", Reply::empty(204));
+    let (receiver, secret) = world.receiver();
     let mut body = on_folder("plans");
     (body["urls"], body["labels"]) = (json!([receiver.url()]), json!({"team": "blue"}));
     // They are sent whatever the events have to be.

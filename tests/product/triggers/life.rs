@@ -8,7 +8,7 @@ mod renewals;
 
 use std::time::Duration;
 
-use support::webhooks::{make_secret, verified};
+use support::webhooks::verified;
 
 use super::*;
 
@@ -318,9 +318,7 @@ fn lost_events_are_told_once() {
 fn a_paused_trigger_keeps_its_events_and_sends_them_when_it_continues() {
     let (world, subscriptions) = notified();
     world.connect();
-    let (_, secret) = make_secret(&world.client());
-    let receiver = Upstream::start();
-    receiver.reply("*", Reply::empty(204));
+    let (receiver, secret) = world.receiver();
     let mut body = item();
     body["urls"] = json!([receiver.url()]);
     let id = world.trigger(&body);
@@ -339,8 +337,7 @@ fn a_paused_trigger_keeps_its_events_and_sends_them_when_it_continues() {
 fn a_receiver_that_is_gone_pauses_its_trigger() {
     let (world, subscriptions) = notified();
     world.connect();
-    make_secret(&world.client());
-    let receiver = Upstream::start();
+    let (receiver, _) = world.receiver();
     receiver.reply("*", Reply::empty(410));
     let mut body = item();
     body["urls"] = json!([receiver.url()]);
@@ -378,8 +375,7 @@ fn a_gateway_that_is_killed_while_it_reads_loses_no_event_and_stores_none_twice(
 fn a_trigger_whose_receivers_fail_for_days_says_soon_that_it_has_ended() {
     let world = world();
     world.connect();
-    make_secret(&world.client());
-    let receiver = Upstream::start();
+    let (receiver, _) = world.receiver();
     receiver.reply("*", Reply::empty(500));
     let mut seldom = on_folder("plans");
     (seldom["poll_s"], seldom["urls"]) = (json!(86_400), json!([receiver.url()]));

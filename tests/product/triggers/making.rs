@@ -1,7 +1,5 @@
 //! Checks before a trigger is made, and their order.
 
-use support::webhooks::make_secret;
-
 use super::*;
 
 #[test]

@@ -35,6 +35,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use support::accounts::email;
+use support::webhooks::make_secret;
 use support::{Answer, Call, Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, wait_for};
 
 use crate::integrations::{connect, registered};
@@ -139,6 +140,14 @@ impl World {
         let id = made.json()["id"].as_str().unwrap().to_owned();
         wait_for("the first read", || (self.record(&id)["status"] == "active").then_some(()));
         id
+    }
+
+    /// A receiver that accepts all webhooks, and the secret that signs them.
+    fn receiver(&self) -> (Upstream, String) {
+        let (_, secret) = make_secret(&self.client());
+        let receiver = Upstream::start();
+        receiver.reply("*", Reply::empty(204));
+        (receiver, secret)
     }
 
     #[track_caller]

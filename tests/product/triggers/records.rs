@@ -2,7 +2,7 @@
 
 use support::accounts::me;
 use support::jwt::at;
-use support::webhooks::{make_secret, verified};
+use support::webhooks::verified;
 
 use super::*;
 use crate::hooks::{Inbox, PUBLIC};
@@ -88,9 +88,7 @@ fn a_record_says_when_the_gateway_reads_and_when_something_came() {
 fn what_is_changed_holds_for_the_next_events_and_the_cursor_stays() {
     let world = world();
     world.connect();
-    let (_, secret) = make_secret(&world.client());
-    let receiver = Upstream::start();
-    receiver.reply("*", Reply::empty(204));
+    let (receiver, secret) = world.receiver();
     let id = world.trigger(&on_folder("plans"));
     let patch = |body: Value| world.client().request("PATCH", &format!("/triggers/{id}")).json(&body).send().ok();
     let data = || -> Vec<Value> {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{CONNECTOR, github};
 
-/// Maximum number of pages of failed deliveries that one call looks at, the newest first.
+/// Maximum number of pages of a list that one call looks at. The newest deliveries are first.
 const PAGES: usize = 5;
 
 /// Number of deliveries that are sent again at the same time.
@@ -36,12 +36,42 @@ struct Config {
     insecure_ssl: &'static str,
 }
 
-/// Creates the webhook.
+/// Creates the webhook. GitHub refuses a second one with the same address, and has one if its answer to
+/// an earlier call did not arrive.
 pub(crate) fn create(input: Subscribe) -> Result<Subscription, Fault> {
-    let request = hooks(Method::Post, &input.parameters)?;
-    let hook = github::send(request.json(body(Some("web"), &input.kinds)?))?.document()?;
-    let id = github::id(&hook).ok_or_else(|| github::not_understood("the webhook has no `id`"))?;
-    Ok(Subscription::new(id))
+    let request = hooks(Method::Post, &input.parameters)?.json(body(Some("web"), &input.kinds)?);
+    let refusal = match github::send(request) {
+        Ok(made) => {
+            let id = github::id(&made.document()?);
+            return id.map(Subscription::new).ok_or_else(|| github::not_understood("the webhook has no `id`"));
+        }
+        Err(refusal) => refusal,
+    };
+    if !matches!(&refusal, Fault::Upstream(refused) if refused.status == 422) {
+        return Err(refusal);
+    }
+    let Some(upstream_id) = at_our_address(&input.parameters)? else { return Err(refusal) };
+    update(Renew { upstream_id, state: None, parameters: input.parameters, kinds: input.kinds })
+}
+
+/// The id of the webhook with the gateway's address. The gateway masks the address in responses, so
+/// the URL of this webhook has asterisks alone.
+fn at_our_address(parameters: &Value) -> Result<Option<String>, Fault> {
+    let mut path = hooks(Method::Get, parameters)?.query("per_page", github::MAX_PER_PAGE).path;
+    for _ in 0..PAGES {
+        let response = github::send(CONNECTOR.request(Method::Get, "api", path.as_str())?)?;
+        for hook in response.document()?.items() {
+            let url = hook.string("/config/url").unwrap_or_default();
+            if !url.is_empty() && url.bytes().all(|byte| byte == b'*') {
+                return Ok(github::id(&hook));
+            }
+        }
+        match github::next_path(&path, &response) {
+            Some(next) => path = next,
+            None => break,
+        }
+    }
+    Ok(None)
 }
 
 /// Changes the events of the webhook, and its address and secret.

@@ -66,7 +66,7 @@ async fn a_trigger_ends_unless_its_agent_renews_it(site: Site) {
         (None, None)
     );
     assert_eq!(store.agent_triggers().renew(&id, LONG).await.unwrap(), None);
-    let due = store.subscriptions().take(LONG, 9).await.unwrap();
+    let due = store.subscriptions().take(LONG, 9, &Default::default()).await.unwrap();
     assert!(
         due.iter().any(|found| found.id == at_service && found.triggers.is_empty()),
         "it is ended at the service at once"

@@ -9,6 +9,7 @@ use crate::{FullShares, IdempotentCall, JobValue, KeyState, NewJob, NewToolSet, 
 on_every_database!(
     what_is_stored_is_counted_until_it_is_deleted,
     a_value_of_a_connector_without_accounts_counts_for_its_tenant,
+    triggers_and_their_subscriptions_count_until_they_are_deleted,
     a_tenant_over_its_quota_stores_nothing_more_and_others_do,
     parts_of_sessions_are_added_up,
 );
@@ -81,6 +82,29 @@ async fn a_value_of_a_connector_without_accounts_counts_for_its_tenant(site: Sit
     assert!((1200..1300).contains(&with_value), "{with_value}");
     store.storage().delete(&scope, "key").await.unwrap();
     assert_eq!(stored(store, "acme").await, 0);
+}
+
+async fn triggers_and_their_subscriptions_count_until_they_are_deleted(site: Site) {
+    let store = &site.store;
+    crate::triggers::testing::add(store, "acme", "a").await;
+    let sealed_bytes = sealed("dk_1").bytes.len() as u64;
+    let labels = r#"{"team":"blue"}"#.len() as u64;
+    // The audit keeps that the trigger was made.
+    let of_audit = stored(store, "acme").await - (500 + sealed_bytes + labels) - (1000 + sealed_bytes);
+    assert!((200..400).contains(&of_audit), "{of_audit}");
+    let change = async |statement: &'static str| {
+        let before = stored(store, "acme").await;
+        site.execute(statement).await;
+        i64::try_from(stored(store, "acme").await).unwrap() - i64::try_from(before).unwrap()
+    };
+    let bytes = i64::try_from(sealed_bytes).unwrap();
+    assert_eq!(change("UPDATE subscriptions SET cursor_key = data_key, cursor = secret").await, bytes);
+    assert_eq!(change("UPDATE subscriptions SET cursor = secret").await, 0, "a cursor that is replaced counts once");
+    assert_eq!(change("UPDATE subscriptions SET cursor_key = NULL, cursor = NULL").await, -bytes);
+    assert_eq!(change("UPDATE triggers SET labels = '{}'").await, -13);
+    assert_eq!(change("DELETE FROM triggers").await, -(500 + bytes + 2));
+    assert_eq!(change("DELETE FROM subscriptions").await, -(1000 + bytes));
+    assert_eq!(stored(store, "acme").await, of_audit);
 }
 
 async fn a_tenant_over_its_quota_stores_nothing_more_and_others_do(site: Site) {

@@ -3,6 +3,7 @@
 //! Each lease has a higher fence than the one before. What a step has found is stored only with the
 //! fence of its lease, so a gateway that was slow stores nothing.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,28 +42,38 @@ pub(super) const COLUMNS: &str = columns!(
 /// The same for a notification, which does not ask if the access has ended: `blocked` says so.
 pub(super) const COLUMNS_OF_PUSH: &str = columns!("FALSE");
 
+/// A subscription that is due: its tenant, its number among those of the tenant, its id, its fence
+/// and the end of its last lease.
+type Due = ((String, i64), (String, i64, Option<i64>));
+
 /// The longest time between a failed read and the next one after a notification.
 const RUNG_DELAY: Duration = Duration::from_secs(60);
 
 impl Subscriptions<'_> {
-    /// Takes the leases of subscriptions that are due, for the time `life`. Tenants take turns.
-    pub async fn take(self, life: Duration, limit: u32) -> Stored<Vec<Subscription>> {
+    /// Takes the leases of at most `limit` subscriptions that are due, for the time `life`. Tenants
+    /// take turns. `running` has the number of steps that the caller already works on, by tenant: the
+    /// one with the fewest is first.
+    pub async fn take(self, life: Duration, limit: u32, running: &BTreeMap<String, u32>) -> Stored<Vec<Subscription>> {
         let health = Arc::clone(self.0.database.health());
+        // Before the subscriptions of the other tenants, so many of each of these may be listed.
+        let listed = limit.saturating_mul(u32::try_from(running.len()).unwrap_or(u32::MAX).saturating_add(1));
         // An idle gateway looks often, and must not hold the write lock.
-        let due: Vec<String> = self.0.read(move |connection| {
-                let due: Vec<(String, i64, Option<i64>)> = connection.all(
-                    "SELECT id, fence, leased_until FROM (
-                         SELECT id, fence, leased_until, due_at, row_number() OVER (PARTITION BY tenant ORDER BY due_at, id) AS turn
+        let due: Vec<Due> = self.0.read(move |connection| {
+                let due: Vec<Due> = connection.all(
+                    "SELECT tenant, turn, id, fence, leased_until FROM (
+                         SELECT tenant, id, fence, leased_until, due_at,
+                             row_number() OVER (PARTITION BY tenant ORDER BY due_at, id) AS turn
                          FROM subscriptions WHERE due_at <= now_ms() AND (leased_until IS NULL OR leased_until <= now_ms())
                      ) AS due ORDER BY turn, due_at, id LIMIT $1",
-                    values![limit],
+                    values![listed],
                 )?;
-                let is_free = |(id, fence, until): &(String, i64, Option<i64>)| {
+                let is_free = |(_, (id, fence, until)): &Due| {
                     until.is_none_or(|until| health.is_abandoned(id, *fence, until))
                 };
-                Ok(due.into_iter().filter(is_free).map(|(id, ..)| id).collect())
+                Ok(due.into_iter().filter(is_free).collect())
             })
             .await?;
+        let due = in_turn(due, running, limit);
         if due.is_empty() {
             return Ok(Vec::new());
         }
@@ -270,6 +281,13 @@ impl Subscriptions<'_> {
             })
             .await
     }
+}
+
+/// The ids of at most `limit` subscriptions, in the order in which they are taken. Each step in
+/// progress counts as a turn of its tenant. `due` has them in their order without these steps.
+fn in_turn(mut due: Vec<Due>, running: &BTreeMap<String, u32>, limit: u32) -> Vec<String> {
+    due.sort_by_key(|((tenant, turn), _)| turn + running.get(tenant).map_or(0, |steps| i64::from(*steps)));
+    due.into_iter().take(limit as usize).map(|(_, (id, ..))| id).collect()
 }
 
 /// The changes with which a notification makes a read due. After a failed read, that is not before

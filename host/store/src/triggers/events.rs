@@ -32,7 +32,7 @@ pub type EventWebhooks = (String, Vec<EventDelivery>, Vec<u8>);
 /// The number of the last event of a trigger.
 const LAST_SEQUENCE: &str = "SELECT sequence FROM triggers WHERE id = $1";
 
-const COLUMNS: &str = "id, trigger_id, sequence, received_at, data_key, body";
+const COLUMNS: &str = "id, trigger_id, sequence, received_at, is_replayed, data_key, body";
 
 impl Events<'_> {
     /// Stores events that no request of a service has brought, such as events of the gateway
@@ -131,7 +131,10 @@ impl Events<'_> {
                         delete_delivery(connection, &delivery.id)?;
                     }
                     // One that has waited is not sent a second time.
-                    connection.execute("UPDATE trigger_events SET queued = $1 WHERE id = $2", values![is_sent, id])?;
+                    connection.execute(
+                        "UPDATE trigger_events SET queued = $1, is_replayed = $2 WHERE id = $3",
+                        values![is_sent, true, id],
+                    )?;
                     if is_sent {
                         insert_webhooks(connection, &vault, (&trigger.id, &trigger.tenant), id, deliveries, body)?;
                     }

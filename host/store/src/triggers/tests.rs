@@ -29,6 +29,7 @@ on_every_database!(
     an_event_that_waits_and_is_sent_once_more_has_one_webhook_and_one_body,
     a_swept_event_still_makes_no_second_one,
     receivers_are_told_once_how_their_trigger_is,
+    a_trigger_without_a_subscription_is_found_once_it_has_ended_until_its_receivers_know,
     changes_of_accounts_are_noted_for_tenants_that_want_to_know,
     an_event_counts_in_the_usage_of_its_user_once,
 );
@@ -397,7 +398,8 @@ async fn events_of_a_paused_trigger_that_are_sent_once_more_wait(site: Site) {
     assert_eq!(store.events().waiting(&id, 9).await.unwrap(), []);
     assert_eq!(store.events().replay(&vault, &paused, again(&["https://app.example/"])).await.unwrap(), 1);
     assert_eq!(find(store, &id).await.pending_deliveries, 0);
-    assert_eq!(store.events().waiting(&id, 9).await.unwrap().len(), 1);
+    let waiting = store.events().waiting(&id, 9).await.unwrap();
+    assert_eq!(waiting.iter().map(|event| event.is_replayed).collect::<Vec<_>>(), [true]);
     change(false).await;
     let found = store.events().triggers_with_backlog(9, 9).await.unwrap();
     assert_eq!(found.iter().map(|trigger| &trigger.id).collect::<Vec<_>>(), [&id]);
@@ -462,6 +464,28 @@ async fn receivers_are_told_once_how_their_trigger_is(site: Site) {
     assert_eq!(site.execute("DELETE FROM webhook_deliveries").await, 4, "and its webhook, although it has failed");
     let goes_on = TriggerChange { paused: Some(false), ..TriggerChange::default() };
     assert!(!store.triggers().change(&id, goes_on).await.unwrap().unwrap().told_disabled);
+}
+
+async fn a_trigger_without_a_subscription_is_found_once_it_has_ended_until_its_receivers_know(site: Site) {
+    let (store, vault) = (&site.store, vault(&site).await);
+    add(store, "acme", "a").await;
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        let gateway = NewTrigger { connector: "gateway".into(), ..trigger("acme", &key(store).await) };
+        ids.push(gateway.id.clone());
+        store.triggers().add(gateway, None, 9).await.unwrap();
+    }
+    ids.sort_unstable();
+    let untold = async |after: &str| -> Vec<String> {
+        let found = store.triggers().ended_untold(after, 9).await.unwrap();
+        found.into_iter().map(|trigger| trigger.id).collect()
+    };
+    assert_eq!(untold("").await, [""; 0]);
+    site.execute("UPDATE triggers SET state = 'failed'").await;
+    assert_eq!(untold("").await, ids, "a step tells of the other one");
+    assert_eq!(untold(&ids[0]).await, ids[1..]);
+    assert!(store.triggers().tell(&vault, Told::Disabled, event(&ids[0], "acme", "end")).await.unwrap());
+    assert_eq!(untold("").await, ids[1..]);
 }
 
 async fn changes_of_accounts_are_noted_for_tenants_that_want_to_know(site: Site) {

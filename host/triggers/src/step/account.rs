@@ -39,7 +39,7 @@ impl Step<'_> {
     /// Asks the service whose account it is now. Returns `false` if it does not say.
     pub(super) async fn identify(&mut self) -> Result<bool, TriggerError> {
         // The account has no access to what the former one had at the service.
-        (self.sealed.standing, self.sealed.former) = (None, None);
+        (self.sealed.standing, self.sealed.former, self.sealed.unanswered) = (None, None, None);
         let connector = Arc::clone(&self.kind().connector);
         let inbox = self.subscription.inbox.as_ref().and_then(|name| inbox_of(&connector, name));
         let account = match needs_account(self.kind(), inbox) {

@@ -4,6 +4,11 @@
 //! gateway knows which of the two a notification is from. An address is not used again for another
 //! account, or once the service has ended its notifications: nothing proves that a late
 //! notification is for the account.
+//!
+//! A service that was asked may have made a subscription although the gateway has no answer: the
+//! connection broke, or the gateway died before it stored the answer. Such an address is kept as
+//! *unanswered*. The next request has the same one, so that a service that keeps subscriptions
+//! without an end has only one. The end of the last trigger asks once more, and ends what is there.
 
 use secrecy::SecretString;
 
@@ -24,20 +29,25 @@ impl Step<'_> {
     }
 
     /// Chooses the address of what the service is about to make, and stores it, since the service may
-    /// use it before it answers. Returns `false` if another gateway has the lease.
+    /// use it before it answers, and the answer may be lost. Returns `false` if another gateway has the
+    /// lease.
     pub(super) async fn prepare_address(&mut self) -> Result<bool, TriggerError> {
-        let is_replaced = self.sealed.standing.is_some();
-        if self.address.is_some() && !is_replaced {
-            return Ok(true);
-        }
-        let address = random(ADDRESS_BYTES)?;
-        if is_replaced {
-            self.former_address = self.address.replace(address);
-        } else {
-            self.address = Some(address);
-            self.former_address = None;
-            self.sealed.secret = random(SECRET_BYTES)?;
-        }
+        let present = self.address.take();
+        let (unused, replaced) = match self.sealed.standing {
+            Some(_) => (None, present),
+            None => (present, None),
+        };
+        let address = match self.sealed.unanswered.take().or(unused) {
+            Some(address) => address,
+            None => {
+                if replaced.is_none() {
+                    self.sealed.secret = random(SECRET_BYTES)?;
+                }
+                random(ADDRESS_BYTES)?
+            }
+        };
+        self.sealed.unanswered = Some(address.clone());
+        (self.address, self.former_address) = (Some(address), replaced);
         let sealed = self.triggers.seal(&Subscription::context(&self.subscription.id), &self.sealed).await?;
         let addresses = (self.address.as_deref(), self.former_address.as_deref());
         let is_stored =

@@ -66,6 +66,8 @@ pub(super) struct Sealed {
     pub(super) standing: Option<Stands>,
     /// The former subscription, which is to be ended.
     pub(super) former: Option<Stands>,
+    /// The address at which the service may have a subscription of which the gateway has no answer.
+    pub(super) unanswered: Option<String>,
 }
 
 /// A trigger of a subscription, with its type.
@@ -179,9 +181,13 @@ impl Triggers {
         for standing in at_service.filter(|_| subscription.is_identified) {
             ended = Some(self.end_at_service(subscription, sealed, standing, deadline).await);
         }
+        if let Some(address) = sealed.unanswered.as_ref().filter(|_| subscription.is_identified) {
+            let is_ended = self.end_unanswered(subscription, sealed, address, deadline).await?;
+            ended = Some(is_ended && ended != Some(false));
+        }
         if !self.parts.store.subscriptions().delete(id, *fence).await? {
             // A trigger was added meanwhile, unless another gateway has the lease.
-            let sealed = Sealed { standing: None, former: None, ..sealed.clone() };
+            let sealed = Sealed { standing: None, former: None, unanswered: None, ..sealed.clone() };
             let sealed = self.seal(&Subscription::context(id), &sealed).await?;
             self.parts.store.subscriptions().start_over(id, *fence, &sealed).await?;
             self.wake();
@@ -343,15 +349,8 @@ impl Step<'_> {
             ("active", true, _) => (Told::Recovered, "trigger.recovered"),
             _ => return Ok(()),
         };
-        let Self { triggers, subscription, .. } = self;
-        let data = json!({ "reason": state.reason });
-        let id = format!("{}/{}", subscription.id, subscription.fence);
-        let event = triggers.control_event(trigger, &member.definition, kind, &id, &data).await?;
-        if triggers.parts.store.triggers().tell(triggers.vault().await?, told, event).await? {
-            triggers.parts.webhooks.wake();
-            triggers.wake_waiting();
-        }
-        Ok(())
+        let id = format!("{}/{}", self.subscription.id, self.subscription.fence);
+        self.triggers.tell_state(trigger, &member.definition, (told, kind), &id, state.reason.as_deref()).await
     }
 }
 

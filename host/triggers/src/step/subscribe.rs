@@ -3,10 +3,10 @@
 use std::time::{Duration, SystemTime};
 
 use super::{FIRST_DELAY, IDLE, SAFETY, Step, USER_DELAY, delay, fraction};
-use crate::TriggerError;
-use crate::call::{AboutSubscription, Class, Failed, Standing as Stands};
+use crate::call::{AboutSubscription, Class, Failed, RunOf, Standing as Stands};
 use crate::deliver::time_of;
 use crate::types::inbox_of;
+use crate::{TriggerError, Triggers};
 use contract::trigger_types::{Handshake, Inbox, InboxScope};
 use sandbox::http::Hook;
 use store::{Blocked, Standing, Subscription};
@@ -132,13 +132,21 @@ impl Step<'_> {
         if let Some(former) = self.sealed.former.take() {
             self.end_replaced(&former).await;
         }
+        let before = self.sealed.unanswered.clone();
         if inbox.scope == InboxScope::Subscription && !self.prepare_address().await? {
             return Ok(None);
         }
         let about = AboutSubscription { upstream_id: None, state: None, parameters: &parameters, kinds: Some(kinds) };
-        let made = match self.call_at_hook(operation, &about, inbox).await? {
-            Some(Ok(made)) => made,
-            failed => return Ok(failed),
+        let Some(asked) = self.call_at_hook(operation, &about, inbox).await? else { return Ok(None) };
+        self.sealed.unanswered = match asked.as_ref().err().map(|failed| failed.class) {
+            None | Some(Class::Refused(_)) => None,
+            // The service has made none now.
+            Some(Class::User | Class::Limited(_)) => before,
+            Some(Class::Transient) => self.sealed.unanswered.take(),
+        };
+        let made = match asked {
+            Ok(made) => made,
+            Err(failed) => return Ok(Some(Err(failed))),
         };
         // The former one ends once the new one notifies, so that nothing is lost between them.
         self.sealed.former = self.sealed.standing.take();
@@ -150,26 +158,15 @@ impl Step<'_> {
         Ok(Some(Ok(made)))
     }
 
-    /// Calls an operation that tells the service the address. Meanwhile, the service may prove that it
-    /// is the gateway's. `None` if another gateway has the lease.
+    /// See [`Triggers::call_at_hook`].
     async fn call_at_hook(
         &self,
         operation: &str,
         about: &AboutSubscription<'_>,
         inbox: &Inbox,
     ) -> Result<Option<Result<Stands, Failed>>, TriggerError> {
-        let Subscription { id, fence, .. } = self.subscription;
-        let subscriptions = self.triggers.parts.store.subscriptions();
-        let is_proven = inbox.handshakes.iter().any(|handshake| matches!(handshake, Handshake::EchoQuery(_)));
-        if is_proven && !subscriptions.begin_handshake(id, *fence).await? {
-            return Ok(None);
-        }
         let hook: Option<Hook> = (inbox.scope == InboxScope::Subscription).then(|| self.hook()).flatten();
-        let called = self.triggers.call(&self.run(), operation, about, hook).await;
-        if is_proven && let Err(error) = subscriptions.end_handshake(id, *fence).await {
-            tracing::debug!(subscription = id, %error, "the end of the step ends the handshake");
-        }
-        Ok(Some(called))
+        self.triggers.call_at_hook(self.subscription, &self.run(), operation, about, (inbox, hook)).await
     }
 
     /// Notes that the service did not begin or renew the subscription.
@@ -246,12 +243,41 @@ impl Step<'_> {
 
     /// The kinds of all types, each once, in their order.
     fn kinds(&self) -> Vec<String> {
-        let mut kinds: Vec<String> =
-            self.members.iter().flat_map(|member| member.kind.declared().kinds.iter().cloned()).collect();
-        kinds.sort_unstable();
-        kinds.dedup();
-        kinds
+        kinds_of(self.members.iter().map(|member| member.kind.declared()))
     }
+}
+
+impl Triggers {
+    /// Calls an operation that tells the service an address. Meanwhile, the service may prove that it
+    /// is the gateway's. `None` if another gateway has the lease.
+    pub(super) async fn call_at_hook(
+        &self,
+        subscription: &Subscription,
+        run: &RunOf<'_>,
+        operation: &str,
+        about: &AboutSubscription<'_>,
+        (inbox, hook): (&Inbox, Option<Hook>),
+    ) -> Result<Option<Result<Stands, Failed>>, TriggerError> {
+        let Subscription { id, fence, .. } = subscription;
+        let subscriptions = self.parts.store.subscriptions();
+        let is_proven = inbox.handshakes.iter().any(|handshake| matches!(handshake, Handshake::EchoQuery(_)));
+        if is_proven && !subscriptions.begin_handshake(id, *fence).await? {
+            return Ok(None);
+        }
+        let called = self.call(run, operation, about, hook).await;
+        if is_proven && let Err(error) = subscriptions.end_handshake(id, *fence).await {
+            tracing::debug!(subscription = id, %error, "the end of the step ends the handshake");
+        }
+        Ok(Some(called))
+    }
+}
+
+/// The kinds of these types, each once, in their order.
+pub(super) fn kinds_of<'a>(types: impl Iterator<Item = &'a contract::Trigger>) -> Vec<String> {
+    let mut kinds: Vec<String> = types.flat_map(|declared| declared.kinds.iter().cloned()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
 }
 
 /// The life of a subscription from now on. `None` if it does not end.

@@ -125,6 +125,7 @@ fn a_subscription_of_which_the_database_does_not_learn_is_made_again_and_tells_e
     world.wait_for_status(id, "active");
     // The service may have two subscriptions now, and notify for both.
     let made = subscriptions.lock().made.clone();
+    assert!(made.iter().all(|one| *one == made[0]), "the service can find the first one by its address: {made:?}");
     let statuses: Vec<u16> = made.iter().map(|made| world.notify_at(made, "1")).collect();
     assert_eq!(statuses.last(), Some(&200));
     assert_eq!(world.ids(id), ["1"]);

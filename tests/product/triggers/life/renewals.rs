@@ -167,3 +167,29 @@ fn a_subscription_is_renewed_although_its_connector_was_missing_for_a_while() {
     wait_for("the renewal", || (world.asked("PATCH") == 1).then_some(()));
     wait_for("the trigger", || (world.record(&id)["status"] == "active").then_some(()));
 }
+
+#[test]
+fn a_replacement_without_an_answer_is_asked_for_once_more_at_the_same_address() {
+    let (world, subscriptions) = notified();
+    world.connect();
+    let id = world.trigger(&item());
+    let shared = Arc::clone(&subscriptions);
+    world.service.on("/subscriptions", move |seen| {
+        let made = shared.lock().make(&serde_json::from_slice(&seen.body).unwrap());
+        // The answer about the second one is lost.
+        if made == "s2" { Reply::empty(502) } else { Reply::json(json!({"id": made})).status(201) }
+    });
+    world.make_due(", renew_at = 0");
+    wait_for("a replacement without an answer", || (world.asked("POST") >= 2).then_some(()));
+    world.settle();
+    assert_eq!(world.notify_at(&subscriptions.lock().made[0].clone(), "1"), 200, "the present one stays");
+    world.make_due(", renew_at = 0");
+    wait_for("the next attempt", || (world.asked("POST") >= 3).then_some(()));
+    world.settle();
+    let made = subscriptions.lock().made.clone();
+    assert_ne!(made[0].0, made[1].0);
+    assert_eq!(made[1], made[2]);
+    assert_eq!(world.notify_at(&made[2], "2"), 200);
+    assert_eq!(world.ids(&id), ["1", "2"]);
+    assert_eq!(world.client().delete(&format!("/triggers/{id}")).ok(), json!({"deleted": true, "unsubscribed": true}));
+}

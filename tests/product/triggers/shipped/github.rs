@@ -3,10 +3,12 @@
 //!
 //! - [`accounts`]: a webhook that was made for an unknown account
 //! - [`kinds`]: a webhook that lacks the kinds of a trigger that was added to it
+//! - [`lost`]: a webhook about which GitHub's answer was lost
 //! - [`types`]: the events of each type
 
 mod accounts;
 mod kinds;
+mod lost;
 mod types;
 
 use super::*;
@@ -22,6 +24,8 @@ const DELIVERIES: &str = "/api/repos/octo/plans/hooks/77/deliveries";
 struct GitHub {
     /// The status with which it refuses webhooks.
     refuses: Option<u16>,
+    /// The answer about the next webhook is lost.
+    loses: bool,
     /// Changes of the webhook fail.
     is_away: bool,
     /// The webhook does not exist, or the user may not see it any more.
@@ -51,12 +55,23 @@ fn github() -> (Shipped, Arc<Mutex<GitHub>>) {
                     return Reply::json(json!({"message": "Not for you"})).status(status);
                 }
                 let text = |name: &str| body_of(seen)["config"][name].as_str().unwrap_or_default().to_owned();
+                if !github.is_gone && made.lock().0 == text("url") {
+                    let errors = json!([{"resource": "Hook", "message": "Hook already exists on this repository"}]);
+                    return Reply::json(json!({"message": "Validation Failed", "errors": errors})).status(422);
+                }
                 *made.lock() = (text("url"), text("secret"));
                 github.is_gone = false;
+                if std::mem::take(&mut github.loses) {
+                    return Reply::empty(502);
+                }
                 Reply::json(json!({"id": 77, "active": true})).status(201)
             }
             (_, path) if github.is_gone && path.starts_with(HOOK) => {
                 Reply::json(json!({"message": "Not Found"})).status(404)
+            }
+            ("GET", HOOKS) => {
+                let hook = |id: u32, url: &str| json!({"id": id, "config": {"url": url, "secret": "********"}});
+                Reply::json(json!([hook(5, "https://ci.example/hook"), hook(77, &made.lock().0)]))
             }
             ("PATCH", HOOK) if github.is_away => Reply::empty(500),
             ("PATCH", HOOK) => Reply::json(json!({"id": 77})),
@@ -228,6 +243,17 @@ fn deliveries_that_failed_are_sent_again_once_on_request() {
     assert_eq!(world.requests("GET", DELIVERIES).len(), 2);
     assert_eq!(world.requests("POST", &format!("{DELIVERIES}/5/attempts")).len(), 1);
     world.client().post(&format!("/triggers/{id}/read"), json!({})).problem(429, "rate-limited");
+}
+
+#[test]
+fn deliveries_that_failed_are_looked_for_each_hour() {
+    let (world, github) = github();
+    let id = world.trigger("ada", "code_hosting.issue", &repository());
+    github.lock().failed = vec![issue(5)];
+    world.pass(50);
+    assert_eq!(world.requests("GET", DELIVERIES).len(), 0, "it is not due yet");
+    world.pass(10);
+    assert_eq!(world.data(&id), [issue(5)]);
 }
 
 /// An issue in the activity of the repository.

@@ -129,6 +129,17 @@ fn a_notification_of_a_channel_leads_to_a_read_and_its_first_one_does_not() {
 }
 
 #[test]
+fn what_google_does_not_notify_of_is_read_within_an_hour() {
+    let (world, google) = google("workspace_calendar", &["api"]);
+    let id = on_primary(&world);
+    google.lock().changes.push(event("e1"));
+    world.pass(50);
+    assert_eq!(world.data(&id), Vec::<Value>::new(), "the next read is not due yet");
+    world.pass(10);
+    assert_eq!(world.data(&id), [event("e1")]);
+}
+
+#[test]
 fn another_channel_is_opened_before_the_former_one_is_closed() {
     let (world, google) = google("workspace_calendar", &["api"]);
     let id = on_primary(&world);

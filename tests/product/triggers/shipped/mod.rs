@@ -188,6 +188,12 @@ impl Shipped {
         self.settle();
     }
 
+    /// Lets so many minutes pass for reads, and waits until the work is done that is due then.
+    #[track_caller]
+    fn pass(&self, minutes: u64) {
+        self.work(&format!(", read_at = read_at - {}", minutes * 60_000));
+    }
+
     /// Requests a read of a trigger. Callers may do so ten seconds after the last read, so the last
     /// read becomes an earlier one.
     fn request_read(&self, id: &str) -> Answer {
