@@ -66,14 +66,18 @@ fn a_repeat_gets_the_first_answer_and_the_service_is_called_once(store: &Store) 
 fn a_refusal_of_the_service_is_repeated_too(store: &Store) {
     let upstream = Upstream::start();
     upstream
-        .reply("/refused", Reply::json(json!({"reason": "closed"})).status(409))
+        .reply("/refused", Reply::json(json!({"reason": "closed"})).status(409).header("x-request-id", "r-1"))
         .reply("/broken", Reply::empty(500));
     let gateway = gateway(store, &upstream);
     let client = gateway.client();
     for (path, status, kind) in [("/refused", 409, "upstream-rejected"), ("/broken", 502, "upstream-failed")] {
-        let first = call(&client, "write", path, &write_to(path)).problem(status, kind);
+        let first = call(&client, "write", path, &write_to(path));
         let again = call(&client, "write", path, &write_to(path));
         assert_eq!(again.header("idempotent-replayed"), "true");
+        let id = if status == 409 { "r-1" } else { "" };
+        assert_eq!(first.header("x-upstream-request-id"), id);
+        assert_eq!(again.header("x-upstream-request-id"), id);
+        let first = first.problem(status, kind);
         let mut again = again.problem(status, kind);
         assert_ne!(again["instance"], first["instance"], "each answer names its own request");
         again["instance"] = first["instance"].clone();

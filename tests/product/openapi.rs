@@ -382,7 +382,9 @@ fn every_problem_of_an_operation_is_described_with_its_schema_and_headers() {
     }
     assert!(read["200"]["headers"]["Idempotent-Replayed"].is_null());
     let unmatched = "X-Response-Fields-Unmatched";
-    for header in ["Idempotent-Replayed", "Content-Encoding", "Vary", "X-Upstream-Link", "X-Request-Id", unmatched] {
+    let of_service = ["X-Upstream-Link", "X-Upstream-RateLimit", "X-Upstream-RateLimit-Policy"];
+    let of_gateway = ["Idempotent-Replayed", "Content-Encoding", "Vary", "X-Request-Id", unmatched];
+    for header in of_service.into_iter().chain(of_gateway) {
         assert!(write["200"]["headers"][header]["$ref"].is_string(), "{header}");
     }
     assert_eq!(file["200"]["content"]["*/*"]["schema"]["format"], "binary");

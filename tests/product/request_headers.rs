@@ -85,6 +85,7 @@ fn a_part_of_a_file_is_answered_where_the_service_has_parts() {
         _ => Reply::empty(416).header("content-range", "bytes */10"),
     });
     upstream.reply("/whole", Reply::typed("text/plain", "0123456789"));
+    upstream.reply("/somewhere", Reply::typed("text/plain", "234").status(206));
     upstream.on("/record", |seen| match seen.header("range") {
         "" => Reply::json(json!({"a": 1})),
         _ => Reply::typed("application/json", "{\"a\"").status(206).header("content-range", "bytes 0-3/7"),
@@ -101,6 +102,7 @@ fn a_part_of_a_file_is_answered_where_the_service_has_parts() {
     assert_eq!((whole.status, whole.text().as_str(), whole.header("accept-ranges")), (200, "0123456789", "bytes"));
     let without = get("/whole", &[accept, range]);
     assert_eq!((without.status, without.text().as_str()), (200, "0123456789"), "this service has no parts");
+    get("/somewhere", &[accept, range]).problem(502, "upstream-not-understood");
     get("/file", &[accept, ("range", "bytes=90-99")]).problem(416, "upstream-rejected");
     assert_eq!(get("/file", &[range]).ok()["size"], 10, "JSON has the whole file");
     get("/file", &[("accept", "image/png"), range]).problem(400, "bad-request");

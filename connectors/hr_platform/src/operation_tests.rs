@@ -101,6 +101,8 @@ fn a_role_may_be_only_a_name() {
     let role = |id: &str, name: &str, active: bool| json!({"id": id, "name": name, "active": active});
     for (answer, expected) in [
         (r#"{"id":1,"role":"admin"}"#, json!([role("admin", "admin", true)])),
+        (r#"{"id":1,"role":null,"userRole":"admin"}"#, json!([role("admin", "admin", true)])),
+        (r#"{"id":1,"role":"a","userRole":"b"}"#, json!([role("a", "a", true)])),
         (
             r#"{"id":1,"roles":["a",{"name":"b"},{"id":3}]}"#,
             json!([role("a", "a", true), role("b", "b", true), role("3", "3", true)]),

@@ -80,8 +80,8 @@ fn roles(user: &Document) -> Vec<Role> {
     match user.pointer("/roles").filter(|roles| roles.kind() == Kind::Array) {
         Some(roles) => roles.items().filter_map(|role| self::role(&role)).collect(),
         None => {
-            let only = ["/role", "/userRole"].into_iter().find_map(|pointer| user.pointer(pointer));
-            only.and_then(|role| self::role(&role)).into_iter().collect()
+            let given = ["/role", "/userRole"].into_iter().filter_map(|pointer| user.pointer(pointer));
+            given.filter_map(|role| self::role(&role)).take(1).collect()
         }
     }
 }

@@ -5,8 +5,8 @@
 
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, HeaderMap,
-    HeaderValue, ORIGIN, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+    ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, ORIGIN, VARY,
 };
 use hyper::{Method, Response, StatusCode};
 use url::Url;
@@ -14,20 +14,22 @@ use url::Url;
 use auth::is_jwt;
 use body::{Body, full};
 use config::Config;
-use endpoint::route::Route;
+use endpoint::route::{Family, Route};
 
 /// Headers that a page may send.
-const SENT: HeaderValue = HeaderValue::from_static(
-    "Authorization, Content-Type, Idempotency-Key, If-None-Match, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id, Prefer, \
-     Range, Request-Timeout, X-Request-Id, X-User-Identifier",
-);
+const SENT: &str = "Authorization, Content-Type, Idempotency-Key, If-None-Match, Mcp-Method, Mcp-Name, \
+     Mcp-Protocol-Version, Mcp-Session-Id, Prefer, Range, Request-Timeout, Traceparent, Tracestate, X-Debug, X-Reason, \
+     X-Request-Id, X-User-Identifier";
 
-/// Headers that a page may read.
-const READ: HeaderValue = HeaderValue::from_static(
-    "Content-Disposition, Content-Range, ETag, Idempotent-Replayed, Mcp-Session-Id, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, \
-     WWW-Authenticate, X-Error-Source, X-Request-Id, X-Response-Fields-Unmatched, X-Upstream-Link, X-Upstream-RateLimit-Limit, \
-     X-Upstream-RateLimit-Remaining, X-Upstream-RateLimit-Reset, X-Upstream-Request-Id",
-);
+/// The beginnings of the names of further ones, which a page may send to a service around the
+/// operations.
+const SENT_TO_SERVICES: [&str; 2] = ["if-", "x-proxy-header-"];
+
+/// Headers that a page may read in every answer, also to learn that they are not there.
+const READ: &str = "Content-Disposition, Content-Range, ETag, Idempotent-Replayed, Mcp-Session-Id, \
+     Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Error-Source, X-Request-Id, \
+     X-Response-Fields-Unmatched, X-Upstream-Link, X-Upstream-RateLimit-Limit, X-Upstream-RateLimit-Remaining, \
+     X-Upstream-RateLimit-Reset, X-Upstream-Request-Id";
 
 /// Time for which a browser keeps the answer to a preflight request, in seconds.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
@@ -55,14 +57,56 @@ pub(super) fn preflight_answer(method: &Method, request: &HeaderMap, route: &Rou
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
     headers.extend(HeaderValue::try_from(route.allowed()).ok().map(|methods| (ACCESS_CONTROL_ALLOW_METHODS, methods)));
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, SENT);
+    let sent = sent_by_page(request, route);
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::try_from(sent).unwrap_or(HeaderValue::from_static(SENT)));
     headers.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
     Some(response)
 }
 
+/// The names of the headers that a page may send to a route, of which a preflight request names
+/// some. A name is repeated only if it is one.
+fn sent_by_page(request: &HeaderMap, route: &Route) -> String {
+    if route.family != Family::Proxy {
+        return SENT.to_owned();
+    }
+    let lines = request.get_all(ACCESS_CONTROL_REQUEST_HEADERS).iter().filter_map(|line| line.to_str().ok());
+    let names = lines.flat_map(|line| line.split(',')).filter_map(|name| HeaderName::try_from(name.trim()).ok());
+    let for_service =
+        names.filter(|name| SENT_TO_SERVICES.iter().any(|beginning| name.as_str().starts_with(beginning)));
+    for_service.fold(SENT.to_owned(), |sent, name| sent + ", " + name.as_str())
+}
+
+/// The names of the headers that a page may read in an answer: also those that only this answer
+/// has, such as those of a service that was called around the operations.
+fn read_by_page(headers: &HeaderMap) -> String {
+    let is_listed = |name: &&str| READ.split(", ").any(|listed| listed.eq_ignore_ascii_case(name));
+    let others = headers.keys().map(HeaderName::as_str).filter(|name| !is_listed(name));
+    others.fold(READ.to_owned(), |read, name| read + ", " + name)
+}
+
 /// Lets the page read an answer.
 pub(super) fn let_page_read(origin: HeaderValue, headers: &mut HeaderMap) {
+    let read = read_by_page(headers);
+    headers
+        .insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::try_from(read).unwrap_or(HeaderValue::from_static(READ)));
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, READ);
     headers.append(VARY, HeaderValue::from_static("Origin"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_reads_every_header_of_an_answer() {
+        let mut headers = HeaderMap::new();
+        for name in ["etag", "link", "x-total-count", "x-upstream-ratelimit"] {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static("1"));
+        }
+        let read = read_by_page(&headers);
+        let mut further: Vec<&str> = read.strip_prefix(READ).unwrap().split(", ").skip(1).collect();
+        further.sort_unstable();
+        assert_eq!(further, ["link", "x-total-count", "x-upstream-ratelimit"]);
+        assert_eq!(read_by_page(&HeaderMap::new()), READ);
+    }
 }

@@ -42,7 +42,7 @@ impl CallHeaders {
     /// A preference that cannot be read is ignored, as RFC 7240 says.
     pub fn parse(headers: &HeaderMap) -> Result<Self, Problem> {
         let mut call_headers = Self::default();
-        let (mut prefer, mut request_timeout) = (None, None);
+        let (mut preferred_wait, mut request_timeout) = (None, None);
         for (name, value) in headers {
             let text = || value.to_str().ok();
             match name.as_str() {
@@ -50,14 +50,15 @@ impl CallHeaders {
                 "x-user-identifier" => {
                     call_headers.user_identifier = Some(named(value, call_headers.user_identifier.is_some())?.into());
                 }
-                "prefer" => prefer = text(),
+                // Each line may have a part of the preferences (RFC 7240, section 2).
+                "prefer" => preferred_wait = preferred_wait.or_else(|| text().and_then(wait_in)),
                 "request-timeout" => request_timeout = Some(value),
                 "range" => call_headers.range = text().filter(|range| is_one_part(range)).map(Box::from),
                 "x-debug" => call_headers.wants_debug = value == "1",
                 _ => {}
             }
         }
-        call_headers.requested_timeout = requested_timeout(request_timeout, prefer.unwrap_or_default())?;
+        call_headers.requested_timeout = requested_timeout(request_timeout, preferred_wait)?;
         Ok(call_headers)
     }
 }
@@ -79,18 +80,32 @@ fn is_one_part(range: &str) -> bool {
 
 fn requested_timeout(
     request_timeout: Option<&HeaderValue>,
-    preferences: &str,
+    preferred_wait: Option<u64>,
 ) -> Result<Option<RequestedTimeout>, Problem> {
-    let seconds = |text: &str| text.trim().parse::<u64>().ok().filter(|seconds| *seconds > 0);
     if let Some(value) = request_timeout {
-        let seconds = value.to_str().ok().and_then(seconds).ok_or_else(|| {
+        let seconds = value.to_str().ok().and_then(whole_seconds).ok_or_else(|| {
             problem::BAD_REQUEST
                 .with_detail("The header Request-Timeout must be a whole number of seconds, at least 1.")
         })?;
         return Ok(Some(RequestedTimeout { seconds, is_preference: false }));
     }
-    let wait = preferences.split([',', ';']).find_map(|one| seconds(one.trim().strip_prefix("wait=")?));
-    Ok(wait.map(|seconds| RequestedTimeout { seconds, is_preference: true }))
+    Ok(preferred_wait.map(|seconds| RequestedTimeout { seconds, is_preference: true }))
+}
+
+/// The seconds of the preference `wait` in a line of the header `Prefer`. The name may be in upper
+/// or lower case, and the value in quotes (RFC 7240, section 2).
+fn wait_in(line: &str) -> Option<u64> {
+    line.split([',', ';']).find_map(|one| {
+        let (name, value) = one.split_once('=')?;
+        let value = value.trim();
+        let value = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
+        name.trim().eq_ignore_ascii_case("wait").then(|| whole_seconds(value)).flatten()
+    })
+}
+
+/// A number of whole seconds, at least 1.
+fn whole_seconds(text: &str) -> Option<u64> {
+    text.trim().parse().ok().filter(|seconds| *seconds > 0)
 }
 
 /// The longest time that a caller is ready to wait.
@@ -99,7 +114,7 @@ pub struct RequestedTimeout {
     /// Whole seconds, as the header has them.
     pub seconds: u64,
     /// `true` if it is a preference, and the answer says that the gateway has applied it.
-    pub(super) is_preference: bool,
+    pub is_preference: bool,
 }
 
 impl RequestedTimeout {
@@ -233,11 +248,21 @@ mod tests {
     }
 
     #[test]
+    fn all_lines_of_prefer_count() {
+        for lines in [["wait=7", "respond-async"], ["respond-async", "wait=7"]] {
+            let headers = lines.map(|line| ("prefer", line));
+            let timeout = parsed(&headers).requested_timeout;
+            assert_eq!(timeout, Some(RequestedTimeout { seconds: 7, is_preference: true }), "{lines:?}");
+        }
+    }
+
+    #[test]
     fn the_time_that_a_caller_waits_is_read_from_both_headers() {
         let preference = |seconds| Ok(Some(RequestedTimeout { seconds, is_preference: true }));
         assert_eq!(timeout_of("prefer", "wait=7"), preference(7));
         assert_eq!(timeout_of("prefer", "respond-async, wait=10"), preference(10));
-        for ignored in ["respond-async", "wait=soon", "wait=0", "wait=-1", ""] {
+        assert_eq!(timeout_of("prefer", "Wait = \"10\", respond-async"), preference(10));
+        for ignored in ["respond-async", "wait=soon", "wait=0", "wait=-1", "wait", "wait=\"", "await=5", ""] {
             assert_eq!(timeout_of("prefer", ignored), Ok(None), "{ignored}");
         }
         assert_eq!(timeout_of("request-timeout", "5"), Ok(Some(RequestedTimeout { seconds: 5, is_preference: false })));

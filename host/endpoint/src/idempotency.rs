@@ -187,8 +187,9 @@ async fn outcome_of(
         read.extend_from_slice(&data);
     }
     let headers = parts.headers.iter().filter(|(name, _)| **name != CONTENT_LENGTH);
-    let headers =
-        headers.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))).collect();
+    // A name of a file may be in UTF-8.
+    let text = |value: &HeaderValue| str::from_utf8(value.as_bytes()).ok().map(str::to_owned);
+    let headers = headers.filter_map(|(name, value)| Some((name.as_str().to_owned(), text(value)?))).collect();
     let job_id = parts.extensions.get().map(|AcceptedJob(id)| id.clone());
     let kept = stored_answer(&KeptHead::Answer { status: parts.status.as_u16(), headers, job_id }, &read);
     (Ok(Response::from_parts(parts, full(held.tie_to(read.freeze())))), kept)
@@ -263,6 +264,16 @@ mod tests {
         assert_eq!(answer.unwrap().status(), StatusCode::TOO_MANY_REQUESTS);
         let (_, kept) = outcome_of(answered(false), &memory).await;
         assert!(matches!(kept, KeyOutcome::Kept(_)));
+    }
+
+    #[tokio::test]
+    async fn a_header_that_is_not_ascii_is_repeated_too() {
+        let value = HeaderValue::from_bytes("attachment; filename=naïve.txt".as_bytes()).unwrap();
+        let mut response = Response::new(full(Bytes::from_static(b"{}")));
+        response.headers_mut().insert("content-disposition", value.clone());
+        let (_, kept) = outcome_of(Ok(response), &MemoryBudget::new(1 << 20)).await;
+        let KeyOutcome::Kept(kept) = kept else { panic!("it is not kept") };
+        assert_eq!(replayed_answer(&kept).unwrap().headers()["content-disposition"], value);
     }
 
     #[test]

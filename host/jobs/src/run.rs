@@ -302,6 +302,7 @@ fn backoff(failure: &Failure, has_sent: bool, keep: Duration) -> Option<(Duratio
             pipeline::Error::NoPermit(_)
             | pipeline::Error::NoMemory(_)
             | pipeline::Error::RateLimitNotShared { .. }
+            | pipeline::Error::TokenRefreshed
             | pipeline::Error::Invocation(InvocationError::Busy | InvocationError::NoMemory)
             | pipeline::Error::Http(http::Error::Busy(_))
             | pipeline::Error::Egress(EgressError::QueueUnknown)
@@ -326,6 +327,7 @@ mod tests {
         let waits = |error: pipeline::Error, has_sent: bool| backoff(&Failure::Call(error), has_sent, KEEP).is_some();
         assert!(waits(pipeline::Error::RateLimitNotShared { quota: "minute".to_owned() }, false));
         assert!(waits(EgressError::QueueUnknown.into(), true));
+        assert!(waits(pipeline::Error::TokenRefreshed, true));
         assert!(waits(EgressError::NoMemory.into(), false));
         assert!(!waits(EgressError::NoMemory.into(), true), "its answer may never find room");
         let unknown = pipeline::Error::OutcomeUnknown(Box::new(EgressError::QueueUnknown.into()));

@@ -33,7 +33,7 @@ pub(super) fn attachment(name: &str) -> Option<HeaderValue> {
 }
 
 /// The file name in a header, without folders. `filename*` wins over `filename`.
-pub(super) fn file_name(header: &HeaderValue) -> Option<String> {
+pub fn file_name(header: &HeaderValue) -> Option<String> {
     let text = std::str::from_utf8(header.as_bytes()).ok()?;
     let parameters = parameters(text.split_once(';')?.1);
     let find = |wanted: &str| {

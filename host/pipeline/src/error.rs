@@ -71,6 +71,10 @@ pub enum Error {
     /// The deadline passed while the provider was asked for another access token.
     #[error("the access token was not refreshed before the deadline")]
     RefreshTimedOut,
+    /// The upstream refused the access token in the middle of an operation that changes data. A new
+    /// one is there, and the operation was not repeated.
+    #[error("the access token was refreshed in the middle of the operation, which was not repeated")]
+    TokenRefreshed,
     /// The invocation gave neither an outcome nor a fault.
     #[error(transparent)]
     Invocation(#[from] InvocationError),
@@ -150,7 +154,7 @@ impl Error {
     pub(super) fn after(self, outbound: &Outbound, effect: Effect) -> Self {
         let record = outbound.record();
         let is_refusal = match &self {
-            Self::NotFound(_) | Self::Conflict(_) | Self::Invalid(_) | Self::Access(_) => true,
+            Self::NotFound(_) | Self::Conflict(_) | Self::Invalid(_) | Self::Access(_) | Self::TokenRefreshed => true,
             Self::Upstream(upstream) => upstream.status < 500,
             _ => false,
         };

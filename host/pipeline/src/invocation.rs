@@ -30,12 +30,13 @@ impl Run<'_, '_> {
         if is_refreshed && is_repeatable {
             return self.invoke_once(input, &cpu).await;
         }
+        self.has_unused_credential = is_refreshed;
         Ok(outcome)
     }
 
     /// One invocation in the sandbox.
     async fn invoke_once(&mut self, input: &str, cpu: &CpuBudget) -> Result<Result<Outcome, Fault>, InvocationError> {
-        let Self { services, call, account, outbound, stages } = self;
+        let Self { services, call, account, outbound, stages, .. } = self;
         let Call { connector, operation, deadline, .. } = call;
         let mut traced = outbound.clone();
         traced.trace(stages.next(&operation.metrics.invoke).tracing());

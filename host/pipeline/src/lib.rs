@@ -47,6 +47,7 @@ use tokio::time::{Instant, timeout_at};
 
 pub use self::accept::Accept;
 pub use self::answer::CallAnswer;
+pub use self::disposition::file_name;
 pub use self::error::{Error, Explanation, UpstreamError};
 pub use self::unmatched::{UnmatchedField, unmatched_fields};
 

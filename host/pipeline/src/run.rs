@@ -28,6 +28,9 @@ pub(super) struct Run<'r, 'a> {
     /// Sends the requests of the call.
     pub(super) outbound: Outbound,
     pub(super) stages: &'r mut Stages<'a>,
+    /// `true` if the credential was refreshed after the connector had said that it was refused, and
+    /// the connector was not invoked with the new one.
+    pub(super) has_unused_credential: bool,
 }
 
 /// Runs a call from its permit to its answer.
@@ -79,7 +82,7 @@ impl<'r, 'a> Run<'r, 'a> {
         if let Some(hook) = &call.hook {
             outbound = outbound.with_hook(hook.clone());
         }
-        Self { services, call, account, outbound, stages }
+        Self { services, call, account, outbound, stages, has_unused_credential: false }
     }
 
     /// Invokes the connector and answers with its outcome.
@@ -123,6 +126,8 @@ impl<'r, 'a> Run<'r, 'a> {
             }
             Ok(Outcome::Reply(json)) => answer::of_reply(json, &form, permit).await,
             Ok(Outcome::File(file)) => Box::pin(file_answer::of_reply_file(file, &form, permit)).await,
+            // As a refusal, it would ask the user to connect an account that works.
+            Err(_) if self.has_unused_credential => Err(Error::TokenRefreshed),
             Err(fault) => Err(self.account.explain_refusal(services, fault.into())),
         }
     }

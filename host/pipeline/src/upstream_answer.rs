@@ -84,7 +84,15 @@ async fn of_download(
             "The upstream's response is encoded as {coding:?}, though only gzip was asked for."
         )));
     }
-    let part = response.headers.get(CONTENT_RANGE).filter(|_| response.status == StatusCode::PARTIAL_CONTENT).cloned();
+    let is_partial = response.status == StatusCode::PARTIAL_CONTENT;
+    let part = response.headers.get(CONTENT_RANGE).filter(|_| is_partial).cloned();
+    // With the status 200, the part would look like the whole file.
+    if is_partial && part.is_none() && form.range.is_some() && form.accept.may_be_a_file() {
+        return Err(Error::NotUnderstood(
+            "The upstream sent a part of the file (206), and did not say which part it is (Content-Range). Leave Range out."
+                .to_owned(),
+        ));
+    }
     let accepts_ranges = response.headers.get(ACCEPT_RANGES).cloned();
     let file = downloaded(response, form);
     let is_raw = form.accept.is_raw(&file.content_type);

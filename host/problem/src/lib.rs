@@ -44,8 +44,8 @@ pub struct Problem {
     owner: Owner,
     retryable: bool,
     retry_after_s: Option<u64>,
-    /// Headers in addition to those that every problem has. They are not stored.
-    #[serde(skip)]
+    /// Headers in addition to those that every problem has.
+    #[serde(default, with = "stored::headers", skip_serializing_if = "Vec::is_empty")]
     headers: Vec<(HeaderName, HeaderValue)>,
     /// Members in addition to those that every problem has.
     members: Map<String, Value>,

@@ -72,6 +72,12 @@ pub fn pipeline_problem(error: Error, connector: &str) -> Problem {
             "The provider did not refresh the access token before the call's deadline; try again, or raise \
              `limits.timeout_s`.",
         ),
+        Error::TokenRefreshed => TOKEN_REFRESHED
+            .with_detail(
+                "The service refused the access token in the middle of the operation. The gateway has refreshed the token since, and \
+                 has not repeated the operation, because it changes data. If `retryable` is true, call it again.",
+            )
+            .retry_after(1),
         Error::Invocation(failure) => invocation_problem(connector, failure),
         Error::ConnectorFault(text) => {
             let detail = text.lines().next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The stored form of a problem: its kind by its name, which never changes, and its status as a
-//! number.
+//! The stored form of a problem: its kind by its name, which never changes, its status as a number,
+//! and its headers as texts. A gateway of an earlier version reads it without the headers.
 
 /// A kind, by its name. A gateway that does not know the kind cannot read the problem.
 pub(super) mod kind {
@@ -40,8 +40,36 @@ pub(super) mod status {
     }
 }
 
+/// Headers, as pairs of texts.
+pub(super) mod headers {
+    use hyper::header::{HeaderName, HeaderValue};
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    /// Writes the names and the values. A value that is not UTF-8 is left out.
+    pub(crate) fn serialize<S: Serializer>(
+        headers: &[(HeaderName, HeaderValue)],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(
+            headers.iter().filter_map(|(name, value)| Some((name.as_str(), str::from_utf8(value.as_bytes()).ok()?))),
+        )
+    }
+
+    /// Reads the headers.
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<(HeaderName, HeaderValue)>, D::Error> {
+        let pairs = Vec::<(String, String)>::deserialize(deserializer)?;
+        let header = |(name, value): (String, String)| {
+            Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?))
+        };
+        Ok(pairs.into_iter().filter_map(header).collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use hyper::header::{HeaderName, HeaderValue};
     use serde_json::json;
 
     use crate::{Problem, UPSTREAM_FAILED};
@@ -50,10 +78,17 @@ mod tests {
     #[test]
     fn a_stored_problem_is_the_same_again() {
         let problem = UPSTREAM_FAILED.with_detail("It failed.").retry_after(7).owner(Owner::User).of_unknown_outcome();
+        let header =
+            |value: &'static str| (HeaderName::from_static("x-upstream-link"), HeaderValue::from_static(value));
+        let problem = [header("</a>"), header("</b>")]
+            .into_iter()
+            .fold(problem, |problem, (name, value)| problem.header(name, value));
         let stored = serde_json::to_vec(&problem).unwrap();
         let again: Problem = serde_json::from_slice(&stored).unwrap();
         assert_eq!(again.document("x"), problem.document("x"));
-        assert_eq!(again.into_response("x").headers(), problem.into_response("x").headers());
+        let again = again.into_response("x");
+        assert_eq!(again.headers(), problem.into_response("x").headers());
+        assert_eq!(again.headers().get_all("x-upstream-link").iter().count(), 2);
     }
 
     #[test]

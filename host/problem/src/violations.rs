@@ -1,5 +1,8 @@
 //! Problems of a body or a query that is not valid.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use super::{CONNECTOR_FAILED, INTERNAL, NOT_JSON, Problem, VALIDATION};
@@ -9,6 +12,12 @@ use schema::{InputError, MORE_VIOLATIONS, Violation};
 
 /// The most violations of a query that a problem names.
 const MAX_QUERY_VIOLATIONS: usize = 100;
+
+/// The end of the name of a parameter that may be there several times.
+const SEVERAL: char = '*';
+
+/// The violation of a parameter whose further values would not count.
+const REPEATED: &str = "Is there more than once; give one value.";
 
 /// The problem of a body that its schema does not accept.
 pub fn input_problem(error: InputError) -> Problem {
@@ -56,8 +65,9 @@ pub fn violations_problem(violations: Vec<Violation>) -> Problem {
 }
 
 /// Reads the query of a URL, and names everything that is wrong with it. `known` has the names of
-/// the parameters. A name that ends with a dot stands for all names that begin with it. `set` takes
-/// the name and the value of each parameter, or says what the value must be.
+/// the parameters. A name that ends with a dot stands for all names that begin with it. A parameter
+/// may be there once, or several times if its name here ends with an asterisk. `set` takes the name
+/// and the value of each parameter, or says what the value must be.
 ///
 /// # Errors
 /// 422 with each violation.
@@ -67,14 +77,18 @@ pub fn read_query(
     mut set: impl FnMut(&str, &str) -> Result<(), String>,
 ) -> Result<(), Problem> {
     let mut violations = Vec::new();
+    let mut given: HashSet<Cow<'_, str>> = HashSet::new();
     for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-        let is_known = known.iter().any(|known| match known.strip_suffix('.') {
-            Some(_) => name.len() > known.len() && name.starts_with(known),
-            None => name == *known,
+        let found = known.iter().find(|known| match known.strip_suffix('.') {
+            Some(_) => name.len() > known.len() && name.starts_with(*known),
+            None => name == without_mark(known),
         });
-        let Err(detail) = (if is_known { set(&name, &value) } else { Err(unknown_parameter(&name, known)) }) else {
-            continue;
+        let result = match found {
+            None => Err(unknown_parameter(&name, known)),
+            Some(known) if !known.ends_with(SEVERAL) && !given.insert(name.clone()) => Err(REPEATED.to_owned()),
+            Some(_) => set(&name, &value),
         };
+        let Err(detail) = result else { continue };
         if violations.len() == MAX_QUERY_VIOLATIONS {
             violations.push(Violation { pointer: String::new(), detail: MORE_VIOLATIONS.to_owned() });
             break;
@@ -84,10 +98,16 @@ pub fn read_query(
     if violations.is_empty() { Ok(()) } else { Err(violations_problem(violations)) }
 }
 
+/// The name of a known parameter.
+fn without_mark(known: &str) -> &str {
+    known.strip_suffix(SEVERAL).unwrap_or(known)
+}
+
 /// The sentence about a parameter that a route does not have.
 fn unknown_parameter(name: &str, known: &[&str]) -> String {
+    let known: Vec<&str> = known.iter().map(|known| without_mark(known)).collect();
     let quoted = |known: &&str| format!("`{known}{}`", if known.ends_with('.') { "NAME" } else { "" });
-    let has = match known {
+    let has = match known.as_slice() {
         [] => return "This route has no parameters in its query.".to_owned(),
         [one] => format!("the parameter {}", quoted(one)),
         _ => format!("the parameters {}", known.iter().map(quoted).collect::<Vec<_>>().join(", ")),
@@ -137,6 +157,21 @@ mod tests {
             ]
         );
         assert_eq!(errors("a=1", &[]), [("/a".to_owned(), "This route has no parameters in its query.".to_owned())]);
+    }
+
+    #[test]
+    fn a_parameter_is_there_once_unless_it_is_a_list() {
+        let known = ["limit", "host*", "label."];
+        assert_eq!(errors("host=a&host=b&label.team=blue&label.of=x&limit=1", &known), []);
+        assert_eq!(
+            errors("limit=1&label.team=a&limit=2&label.team=b", &known),
+            ["/limit", "/label.team"].map(|pointer| (pointer.to_owned(), REPEATED.to_owned()))
+        );
+        assert_eq!(
+            errors("hosts=a", &["host*"]),
+            [("/hosts".to_owned(), "Did you mean `host`? This route has the parameter `host`.".to_owned())]
+        );
+        assert_eq!(errors("host*=a", &["host*"]).len(), 1);
     }
 
     #[test]

@@ -3,13 +3,12 @@
 
 mod form;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
-use hyper::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, RANGE};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, RANGE};
 use hyper::http::request::Parts;
 use hyper::{Method, Response};
 use tokio::time::{Instant, timeout_at};
@@ -24,8 +23,8 @@ use contract_rules::path;
 use egress::{BrokenBody, EgressError, Headers, StreamedBody};
 use endpoint::answer::AnswerDeadline;
 use endpoint::authorize::AuthorizedCaller;
-use endpoint::body::{self, StreamedRequest};
-use endpoint::headers::CallHeaders;
+use endpoint::body::{self, ADVICE, StreamedRequest, Unread};
+use endpoint::headers::{CallHeaders, RequestedTimeout};
 use endpoint::idempotency::{self, DidNothing};
 use endpoint::path::below_upstream;
 use endpoint::route::HttpCall;
@@ -70,8 +69,9 @@ async fn answer(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response
     let headers = headers_of(&head.headers)?;
     let CallHeaders { user_identifier, requested_timeout, .. } = CallHeaders::parse(&head.headers)?;
     let limit = connector.timeout();
-    let timeout = requested_timeout.map_or(limit, |timeout| limit.min(Duration::from_secs(timeout.seconds)));
-    let deadline = arrived + timeout;
+    // A preference is the service's to apply. It may answer at the end of the time.
+    let requested_timeout = requested_timeout.filter(|timeout| !timeout.is_preference && time_of(*timeout) < limit);
+    let deadline = arrived + requested_timeout.map_or(limit, time_of);
     body.end_by(deadline);
     let key = if effect == Effect::Read { None } else { idempotency::key_in_headers(&head.headers)? };
     let proxied = Proxied {
@@ -85,6 +85,7 @@ async fn answer(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response
         headers,
         effect,
         deadline,
+        requested_timeout,
         trace: trace.clone(),
         recording: recording.clone(),
     };
@@ -94,15 +95,15 @@ async fn answer(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response
         return proxied.send(read).await;
     }
     // The body is a part of what makes two requests the same, or a form that gets one more field.
-    let (limit_mb, advice) = (gateway.config.max_body_mb, "send less, or have `max_body_mb` raised");
-    let whole = body::read_body(&head.headers, body, limit_mb, advice, gateway.egress.memory()).await?;
+    let limit_mb = gateway.config.max_body_mb;
+    let whole = body::read_body(&head.headers, body, limit_mb, ADVICE, gateway.egress.memory()).await?;
     let content_type = content_type_of(&head.headers)?;
     recording.received(whole.len());
     let sent = if takes_forms {
         let memory = gateway.egress.memory();
         let read = compute::run(whole.len(), || form::read(content_type.as_deref(), &whole, memory));
         let read = timeout_at(deadline, read).await;
-        let out_of_time = |_| Err(explain(pipeline::Error::OutOfTime, &proxied.connector));
+        let out_of_time = |_| Err(proxied.explain(pipeline::Error::OutOfTime));
         let (body, held) = read.unwrap_or_else(out_of_time)?;
         Limited { held: Some(held), ..Limited::of(body) }
     } else {
@@ -112,7 +113,10 @@ async fn answer(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response
     proxied.recording.has_key();
     let (gateway, caller) = (Arc::clone(gateway), proxied.caller.clone());
     let user_identifier = proxied.user_identifier.clone().unwrap_or_default();
-    let (method, path) = (proxied.method.clone(), head.uri.to_string());
+    // Not the URI: over HTTP/2 it has the name of the gateway, and a path may be written in several
+    // ways.
+    let path = format!("/proxy/{}/{}{}", proxied.connector.name(), proxied.upstream, proxied.path);
+    let method = proxied.method.clone();
     let meaning = meaning_of(&head.headers);
     let mut request = vec![method.as_str().as_bytes(), path.as_bytes(), user_identifier.as_bytes(), &whole[..]];
     request.extend(meaning.iter().flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]));
@@ -132,6 +136,8 @@ struct Proxied {
     headers: Headers,
     effect: Effect,
     deadline: Instant,
+    /// The time that the caller allows, if the deadline follows from it.
+    requested_timeout: Option<RequestedTimeout>,
     trace: Trace,
     recording: Recording,
 }
@@ -154,12 +160,12 @@ impl Proxied {
             trace: self.trace.clone(),
             recording: &self.recording,
         };
-        let Limited { body, is_too_large, held: _held } = body;
+        let Limited { body, unread, held: _held } = body;
         let request = CallerRequest { method: method.clone(), path: path.clone(), headers: headers.clone(), body };
         let sent = Box::pin(proxy::send(gateway.services(), &call, request)).await;
-        let ProxyAnswer { answer, did_nothing } = sent.map_err(|error| match is_too_large.load(Ordering::Relaxed) {
-            true => too_large(gateway).of_unknown_outcome(),
-            false => explain(error, connector),
+        let ProxyAnswer { answer, did_nothing } = sent.map_err(|error| match unread.get() {
+            Some(unread) => unread.into_problem(gateway.config.max_body_mb, ADVICE).of_unknown_outcome(),
+            None => self.explain(error),
         })?;
         let mut response = Response::new(answer.body);
         response.extensions_mut().insert(AnswerDeadline(self.deadline));
@@ -170,14 +176,24 @@ impl Proxied {
         *response.headers_mut() = answer.headers;
         Ok(response)
     }
+
+    /// A part of the request that egress refuses was composed by the caller, not by the connector.
+    fn explain(&self, error: pipeline::Error) -> Problem {
+        let passed = self.requested_timeout.filter(|_| error.is_late());
+        let problem = match error {
+            pipeline::Error::Egress(EgressError::InvalidRequest { detail }) => invalid("", sentence(&detail)),
+            error => pipeline_problem(error, self.connector.name()),
+        };
+        match passed {
+            Some(timeout) => problem.requested_timeout_passed(timeout.seconds, timeout.header()),
+            None => problem,
+        }
+    }
 }
 
-/// A part of the request that egress refuses was composed by the caller, not by the connector.
-fn explain(error: pipeline::Error, connector: &Connector) -> Problem {
-    match error {
-        pipeline::Error::Egress(EgressError::InvalidRequest { detail }) => invalid("", sentence(&detail)),
-        error => pipeline_problem(error, connector.name()),
-    }
+/// The time that the caller allows.
+fn time_of(timeout: RequestedTimeout) -> Duration {
+    Duration::from_secs(timeout.seconds)
 }
 
 /// The effect of a method (RFC 9110, section 9.2.1).
@@ -267,8 +283,8 @@ fn typed(content_type: Option<String>, bytes: Bytes) -> egress::Body {
 /// A body that is limited by `max_body_mb`.
 struct Limited {
     body: egress::Body,
-    /// Set when a streamed body turns out to be larger.
-    is_too_large: Arc<AtomicBool>,
+    /// Why a part of a streamed body is not read, once that is known.
+    unread: Arc<OnceLock<Unread>>,
     /// The memory of the fields of a form, until the response arrives. Other bodies hold their own.
     held: Option<Reservation>,
 }
@@ -276,7 +292,7 @@ struct Limited {
 impl Limited {
     /// A body that was read within the limit.
     fn of(body: egress::Body) -> Self {
-        Self { body, is_too_large: Arc::default(), held: None }
+        Self { body, unread: Arc::default(), held: None }
     }
 
     /// Reads the beginning of a body. A short body is kept, so that the request can be sent again. A
@@ -288,21 +304,19 @@ impl Limited {
         deadline: Instant,
         recording: &Recording,
     ) -> Result<Self, Problem> {
-        if headers.get(CONTENT_ENCODING).is_some_and(|encoding| *encoding != HeaderValue::from_static("identity")) {
-            return Err(problem::UNSUPPORTED_MEDIA_TYPE
-                .with_detail("The body has a Content-Encoding, which is not forwarded; send the body as it is."));
-        }
+        body::require_unencoded(headers)?;
         let content_type = content_type_of(headers)?;
-        let limit = gateway.config.max_body_mb << 20;
+        let limit_mb = gateway.config.max_body_mb;
+        let limit = limit_mb << 20;
         let announced = request.announced();
         if announced.is_some_and(|bytes| bytes > limit as u64) {
-            return Err(too_large(gateway));
+            return Err(Unread::TooLarge.into_problem(limit_mb, ADVICE));
         }
         let mut held = gateway.egress.memory().part_before_admission();
         let mut beginning = BytesMut::new();
         while beginning.len() <= KEPT_BYTES {
-            let piece = timeout_at(deadline, request.piece()).await.map_err(|_| broken_off())?;
-            let Some(piece) = piece.map_err(|_| broken_off())? else {
+            let piece = timeout_at(deadline, request.piece()).await.unwrap_or(Err(Unread::Late));
+            let Some(piece) = piece.map_err(|unread| unread.into_problem(limit_mb, ADVICE))? else {
                 let body = typed(content_type, held.tie_to(beginning.freeze()));
                 return Ok(Self::of(body));
             };
@@ -310,26 +324,27 @@ impl Limited {
             recording.received(piece.len());
             beginning.extend_from_slice(&piece);
         }
-        let is_too_large = Arc::new(AtomicBool::new(false));
+        let unread = Arc::default();
         let rest = Rest {
             request: Some(request),
             remaining: limit,
-            is_too_large: Arc::clone(&is_too_large),
+            unread: Arc::clone(&unread),
             recording: recording.clone(),
         };
         let content = StreamedBody::new(rest.pieces(held.tie_to(beginning.freeze())), announced);
         let content_type = content_type.unwrap_or_else(|| BYTES.to_owned());
-        Ok(Self { body: egress::Body::Streamed { content_type, content }, is_too_large, held: None })
+        Ok(Self { body: egress::Body::Streamed { content_type, content }, unread, held: None })
     }
 }
 
 /// The rest of a streamed body.
 struct Rest {
-    /// `None` once the body is too large. What is left of it is then read and dropped.
+    /// `None` once a part of the body is not read. What is left of it is then read and dropped.
     request: Option<StreamedRequest>,
     /// Bytes up to the limit.
     remaining: usize,
-    is_too_large: Arc<AtomicBool>,
+    /// See [`Limited::unread`].
+    unread: Arc<OnceLock<Unread>>,
     /// Counts the bytes that arrive before the service answers.
     recording: Recording,
 }
@@ -345,28 +360,24 @@ impl Rest {
                         rest.recording.received(piece.as_ref().map_or(0, Bytes::len));
                         piece
                     }
-                    Err(_) => return Some((Err("the caller stopped sending the body".into()), (None, rest))),
+                    Err(unread) => return Some((Err(rest.break_off(unread)), (None, rest))),
                 },
             }?;
             let Some(remaining) = rest.remaining.checked_sub(piece.len()) else {
-                rest.request = None;
-                rest.is_too_large.store(true, Ordering::Relaxed);
-                return Some((Err("the body is over `max_body_mb`".into()), (None, rest)));
+                return Some((Err(rest.break_off(Unread::TooLarge)), (None, rest)));
             };
             rest.remaining = remaining;
             Some((Ok(piece), (None, rest)))
         })
     }
-}
 
-fn too_large(gateway: &Gateway) -> Problem {
-    let limit = gateway.config.max_body_mb;
-    problem::BODY_TOO_LARGE
-        .with_detail(format!("The body is over the limit of {limit} MB; send less, or have `max_body_mb` raised."))
-}
-
-fn broken_off() -> Problem {
-    problem::BAD_REQUEST.with_detail("The body did not arrive completely; send it again.")
+    /// Leaves the rest of the body unread. The error ends the request to the service.
+    fn break_off(&mut self, unread: Unread) -> BrokenBody {
+        self.request = None;
+        // It breaks off once.
+        let _ = self.unread.set(unread);
+        "the body of the caller did not arrive, or is over `max_body_mb`".into()
+    }
 }
 
 #[cfg(test)]

@@ -287,6 +287,22 @@ fn a_token_without_a_lifetime_gets_the_manifests_lifetime() {
 }
 
 #[test]
+fn a_write_that_is_not_repeated_with_the_new_token_asks_no_user_to_authorize_again() {
+    let (provider, _gateway, client) = with_ada(&Store::Sqlite, Dialect::strict(), 3600);
+    provider.on_api(|_, _| Reply::json(json!({})));
+    let refused =
+        |method: &str| client.call("account/refused_later", json!({"method": method, "path": "/x", "count": 2}));
+    let answer = refused("GET");
+    let problem = answer.problem(503, "token-refreshed");
+    assert_eq!((&problem["retryable"], problem.get("outcome")), (&json!(true), None), "{problem}");
+    assert_eq!(answer.header("retry-after"), "1");
+    let problem = refused("POST").problem(503, "token-refreshed");
+    assert_eq!((&problem["retryable"], &problem["outcome"]), (&json!(false), &json!("unknown")), "{problem}");
+    assert_eq!(provider.count(Endpoint::Refresh), 2);
+    assert_eq!(record(&client, "ada")["status"], "active");
+}
+
+#[test]
 fn a_refresh_token_that_is_refused_in_other_words_ends_the_account() {
     for refusal in [
         Reply::json(json!({"error": {"code": "INVALID_GRANT", "message": "The token was revoked."}})).status(400),

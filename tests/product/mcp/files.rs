@@ -10,8 +10,10 @@ on_each_store!(a_file_is_a_link_that_every_gateway_serves_without_a_key);
 
 fn world(store: &Store) -> (Gateway, Upstream) {
     let service = Upstream::start();
-    let file = Reply::typed("application/pdf", "PDF").header("content-disposition", "attachment; filename=\"a.pdf\"");
-    service.reply("/file", file);
+    let named = |name: &str| {
+        Reply::typed("application/pdf", "PDF").header("content-disposition", &format!("attachment; {name}"))
+    };
+    service.reply("/file", named("filename=\"a.pdf\"")).reply("/named", named("filename*=UTF-8''na%C3%AFve%20%2B.pdf"));
     let gateway = Setup::new()
         .on(store)
         .module("account", module::account(&json!({"identifier": "account", "auth": "none"})))
@@ -48,6 +50,14 @@ fn a_file_is_a_link_that_every_gateway_serves_without_a_key(store: &Store) {
         gateway.anonymous().get(unknown).problem(404, "unknown-file");
     }
     assert_eq!(gateway.anonymous().request("HEAD", &path).send().status, 405);
+}
+
+#[test]
+fn a_link_has_the_name_of_the_file_with_all_its_characters() {
+    let (gateway, _service) = world(&Store::Sqlite);
+    let agent = Agent::new(&gateway.client(), "/mcp/account");
+    let link = result(&agent.call("forward", json!({"path": "/named"})))["content"][0].clone();
+    assert_eq!(link["name"], "naïve +.pdf", "{link}");
 }
 
 #[test]

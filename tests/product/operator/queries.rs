@@ -62,6 +62,9 @@ fn every_route_refuses_a_parameter_that_it_does_not_have_and_names_the_nearest_o
         }
     }
     assert!(routes > 50, "{routes}");
+    // A value that does not count would look like one that does.
+    let twice = client.get("/jobs?status=failed&status=succeeded").violations();
+    assert_eq!(twice.iter().map(|(pointer, _)| &**pointer).collect::<Vec<_>>(), ["/status"]);
     // The callers are checked first.
     gateway.anonymous().get("/connectors?x=1").problem(401, "unauthenticated");
     for page in ["/docs?theme=dark", "/docs/account?x=1"] {

@@ -211,8 +211,11 @@ fn options_asks_the_gateway_and_not_the_service() {
     refused.problem(405, "method-not-allowed");
     assert_eq!(refused.header("allow"), "GET, HEAD, POST, PUT, PATCH, DELETE");
     let call = gateway.anonymous().request("OPTIONS", "/proxy/account/api/x").header("origin", PAGE);
+    let call = call.header("access-control-request-headers", "if-match,x-proxy-header-x-version, x-other");
     let allowed = call.header("access-control-request-method", "PUT").send();
     assert_eq!((allowed.status, allowed.header("access-control-allow-origin")), (204, PAGE));
+    let sent = allowed.header("access-control-allow-headers");
+    assert!(sent.starts_with("Authorization, ") && sent.ends_with(", if-match, x-proxy-header-x-version"), "{sent}");
     assert!(service.seen().is_empty());
 }
 

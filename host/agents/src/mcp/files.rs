@@ -80,11 +80,12 @@ impl FileCall {
         let gateway = call.exchange.gateway;
         let token = seal(gateway, &CONTEXT, &json!(self).to_string())?;
         let root = gateway.config.public_url.as_str().trim_end_matches('/');
+        let name = headers.get(CONTENT_DISPOSITION).and_then(pipeline::file_name);
         let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
         let mut link = json!({
             "type": "resource_link",
             "uri": format!("{root}/mcp-files/{token}"),
-            "name": text(CONTENT_DISPOSITION).and_then(file_name).unwrap_or(&self.operation),
+            "name": name.as_ref().unwrap_or(&self.operation),
             "description": "The address can be used for ten minutes, without a key.",
             "mimeType": text(CONTENT_TYPE).map_or("application/octet-stream", essence),
         });
@@ -93,11 +94,6 @@ impl FileCall {
         }
         Ok(link)
     }
-}
-
-/// The name in a header `Content-Disposition` of the gateway.
-fn file_name(disposition: &str) -> Option<&str> {
-    disposition.split_once("filename=\"")?.1.split('"').next().filter(|name| !name.is_empty())
 }
 
 /// GET /mcp-files/{token}: runs the call of an address, and answers its file.
@@ -158,15 +154,4 @@ fn protect(headers: &mut HeaderMap) {
         headers.insert(name, HeaderValue::from_static(value));
     }
     headers.entry(CONTENT_DISPOSITION).or_insert(HeaderValue::from_static("attachment"));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_of_a_file_is_read_from_its_header() {
-        assert_eq!(file_name("attachment; filename=\"a b.pdf\"; filename*=UTF-8''x"), Some("a b.pdf"));
-        assert_eq!(file_name("attachment"), None);
-    }
 }

@@ -16,8 +16,10 @@ pub(super) const REQUEST_ID: (&str, &str) = ("X-Request-Id", "RequestId");
 const RETRY_AFTER: (&str, &str) = ("Retry-After", "RetryAfter");
 
 /// Headers that pass on what a service says.
-pub(super) const UPSTREAM: [(&str, &str); 5] = [
+pub(super) const UPSTREAM: [(&str, &str); 7] = [
     ("X-Upstream-Request-Id", "UpstreamRequestId"),
+    ("X-Upstream-RateLimit", "UpstreamRateLimit"),
+    ("X-Upstream-RateLimit-Policy", "UpstreamRateLimit"),
     ("X-Upstream-RateLimit-Limit", "UpstreamRateLimit"),
     ("X-Upstream-RateLimit-Remaining", "UpstreamRateLimit"),
     ("X-Upstream-RateLimit-Reset", "UpstreamRateLimit"),

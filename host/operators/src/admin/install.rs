@@ -109,7 +109,7 @@ struct InstallQuery {
 
 fn parse_install_query(query: &str) -> Result<InstallQuery, Problem> {
     let mut parameters = InstallQuery::default();
-    problem::read_query(query, &["grant", "accept", "grant_asked", "replace_shipped", "wait"], |name, value| {
+    problem::read_query(query, &["grant*", "accept", "grant_asked", "replace_shipped", "wait"], |name, value| {
         match (name, value) {
             ("grant", _) => parameters.grants.push(parse_host(value)?),
             ("accept", "true" | "false") => parameters.accepts = value == "true",

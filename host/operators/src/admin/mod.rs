@@ -219,7 +219,7 @@ fn grants_answer(grants: Result<Vec<HostGrant>, ChangeError>) -> Result<Response
 /// The hosts in the query of a route.
 fn hosts_in_query(call: &HttpCall<'_>) -> Result<Vec<String>, Problem> {
     let mut hosts = Vec::new();
-    problem::read_query(query_of(call), &["host"], |_, value| {
+    problem::read_query(query_of(call), &["host*"], |_, value| {
         hosts.push(parse_host(value)?);
         Ok(())
     })?;

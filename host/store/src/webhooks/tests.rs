@@ -12,6 +12,7 @@ const LEASE: Duration = Duration::from_secs(60);
 
 on_every_database!(
     the_secret_before_stays_valid_for_the_overlap_and_older_ones_end,
+    the_last_valid_secret_stays_valid_after_the_current_one_was_deleted,
     a_tenant_sees_and_deletes_only_its_own_secrets,
     secrets_that_are_added_at_once_leave_one_current_secret,
     a_delivery_is_stored_once_and_only_if_its_transaction_commits,
@@ -55,6 +56,21 @@ async fn the_secret_before_stays_valid_for_the_overlap_and_older_ones_end(site: 
     add(store, "acme", "whs_4", Duration::ZERO).await;
     assert_eq!(ids(store, "acme").await, ["whs_4"]);
     assert!(!store.webhooks().delete_secret("acme", "whs_3").await.unwrap());
+}
+
+async fn the_last_valid_secret_stays_valid_after_the_current_one_was_deleted(site: Site) {
+    let store = site_with_key(&site).await;
+    add(store, "acme", "whs_1", DAY).await;
+    add(store, "acme", "whs_2", DAY).await;
+    assert!(store.webhooks().delete_secret("acme", "whs_2").await.unwrap());
+    add(store, "acme", "whs_3", DAY).await;
+    assert_eq!(ids(store, "acme").await, ["whs_3", "whs_1"], "receivers have only this one");
+    add(store, "acme", "whs_4", DAY).await;
+    assert_eq!(ids(store, "acme").await, ["whs_4", "whs_3"]);
+    assert!(store.webhooks().delete_secret("acme", "whs_4").await.unwrap());
+    site.execute("UPDATE webhook_secrets SET expires_at = 1").await;
+    add(store, "acme", "whs_5", DAY).await;
+    assert_eq!(ids(store, "acme").await, ["whs_5"], "one that has ended stays ended");
 }
 
 async fn a_tenant_sees_and_deletes_only_its_own_secrets(site: Site) {
@@ -353,6 +369,13 @@ async fn a_delivery_that_has_ended_is_sent_once_more_while_its_body_is_kept(site
         store.webhooks().finish_attempt(id, claimed.fence, &[], AttemptResult::Failed, Duration::ZERO).await.unwrap()
     );
     assert_eq!(store.webhooks().resend_delivery(id).await.unwrap(), Resent::NotKept);
+    // The time of a body is over, and it is not swept yet.
+    let late = "msg_acme_one_2";
+    store.webhooks().add_deliveries(vec![delivery("acme", "one", 2)]).await.unwrap();
+    let claimed = claim_one(store, LEASE).await.unwrap();
+    assert!(store.webhooks().finish_attempt(late, claimed.fence, &[], AttemptResult::Failed, LEASE).await.unwrap());
+    site.execute("UPDATE webhook_deliveries SET body_until = body_until - 60000").await;
+    assert_eq!(store.webhooks().resend_delivery(late).await.unwrap(), Resent::NotKept);
     let filter = AuditFilter { action: Some("webhook.resent".into()), limit: 10, ..AuditFilter::default() };
     assert_eq!(store.audit().list(filter).await.unwrap().len(), 3);
 }

@@ -39,6 +39,7 @@ pub(crate) const ALL: &[Row] = &[
     row("fan_out", false, fan_out),
     row("memory", false, memory),
     row("refused", true, refused),
+    Row { effect: Effect::Write, ..row("refused_later", false, refused_later) },
     row("remember", false, remember),
     row("log", false, log_answer),
     row("declare", false, declare),
@@ -187,6 +188,15 @@ fn refused(input: &Value) -> Answer {
     let status = input["status"].as_u64().and_then(|status| status.try_into().ok()).unwrap_or(401);
     let detail = "The service says that the token is no longer valid.".to_owned();
     Err(Fault::Upstream(UpstreamFault { status, detail, body: None, retry_after_seconds: None }))
+}
+
+/// Sends the request that the input describes `count` times, one after the other. Then answers as
+/// [`refused`] does.
+fn refused_later(input: &Value) -> Answer {
+    for _ in 0..input["count"].as_u64().unwrap_or(2) {
+        http::send(request(input)).map_err(Fault::Http)?;
+    }
+    refused(input)
 }
 
 /// Stores `value`, if the input has it, and answers with the value that was stored before.
