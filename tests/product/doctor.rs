@@ -202,6 +202,27 @@ fn an_oauth_client_is_a_problem_once_accounts_need_it() {
 }
 
 #[test]
+fn accounts_that_bring_their_own_credentials_need_no_oauth_client() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    provider.add_client("robot:1", "secret-of-the-account");
+    let described = json!({"additions": [{"is": "client_credentials"}]});
+    let gateway = registered(private(Setup::new().account_with("account", &provider, &described)).start(), &provider);
+    let credentials = json!({"client_id": "robot:1", "client_secret": "secret-of-the-account"});
+    let init =
+        json!({"auth_type": "oauth2_client_credentials", "user_identifier": "robot", "credentials": credentials});
+    gateway.client().post("/connectors/account/integrations", init).ok();
+    let home = gateway.home();
+    let config = fs::read_to_string(home.config()).unwrap();
+    let without: String =
+        config.lines().filter(|line| !line.contains("client_")).map(|line| format!("{line}\n")).collect();
+    fs::write(home.config(), without).unwrap();
+    let finished = examine(home);
+    assert_eq!(finished.code, Some(0), "{}", finished.stdout);
+    let notes = findings(&finished, "note");
+    assert!(notes.iter().any(|[check, text, _]| check == "oauth clients" && text.contains("`account`")), "{notes:?}");
+}
+
+#[test]
 fn an_oauth_client_that_the_provider_refuses_is_a_problem_until_a_refresh_succeeds() {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = registered(private(Setup::new().account("account", &provider)).start(), &provider);

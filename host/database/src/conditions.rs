@@ -42,11 +42,11 @@ impl Conditions {
         }
     }
 
-    /// Keeps the rows whose column has a part of this text.
+    /// Keeps the rows whose column contains this text, which is not empty. Upper and lower case differ
+    /// on both databases, other than with `LIKE`.
     pub fn contains(&mut self, column: &str, part: &str) {
-        let escaped = part.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
-        let parameter = self.parameter(format!("%{escaped}%").into());
-        self.conditions.push(format!("{column} LIKE {parameter} ESCAPE '\\'"));
+        let parameter = self.parameter(part.into());
+        self.conditions.push(format!("replace({column}, {parameter}, '') <> {column}"));
     }
 
     /// Keeps the rows after a place in the descending order of two columns, if there is a place.
@@ -70,5 +70,28 @@ impl Conditions {
     fn parameter(&mut self, value: Value) -> String {
         self.values.push(value);
         format!("${}", self.values.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Site, on_every_database};
+
+    on_every_database!(a_part_of_a_text_is_found_in_the_case_in_which_it_is_written);
+
+    async fn a_part_of_a_text_is_found_in_the_case_in_which_it_is_written(site: Site) {
+        site.execute("INSERT INTO notes VALUES ('team:Blue', 1), ('team:blue', 2), ('100%_a', 3), ('100 a', 4)").await;
+        let found = async |part: &str| {
+            let mut conditions = Conditions::with_limit(10);
+            conditions.contains("id", part);
+            let (clause, values) = conditions.finish();
+            let list = format!("SELECT number FROM notes {clause} ORDER BY number LIMIT $1");
+            site.database.read(move |connection| connection.all::<i64>(&list, &values)).await.unwrap()
+        };
+        assert_eq!(found(":blue").await, [2]);
+        assert_eq!(found("team:").await, [1, 2]);
+        assert_eq!(found("%_").await, [3], "no character stands for others");
+        assert!(found("red").await.is_empty());
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use futures_util::stream::{self, StreamExt};
 use url::Url;
 
+use super::refused_clients::Client;
 use super::report::Report;
 use super::{notifications, operator_events, refused_clients};
 use config::Config;
@@ -153,7 +154,8 @@ async fn has_accounts(store: &Store, connector: &str) -> Result<bool, StoreError
         limit: ACCOUNTS,
         ..AnyIntegrationFilter::default()
     };
-    Ok(store.integrations().all(filter).await?.iter().any(|account| account.oauth_client.is_none()))
+    let accounts = store.integrations().all(filter).await?;
+    Ok(accounts.iter().any(|account| refused_clients::client_of(account) == Client::Configured))
 }
 
 /// Connects to each host, and sends no request.

@@ -25,7 +25,7 @@ const RECORDS: u32 = 200;
 
 /// The client with which an account gets its tokens.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Client {
+pub(super) enum Client {
     /// The one of the configuration.
     Configured,
     /// The tenant's one with this id.
@@ -145,7 +145,8 @@ async fn causes(config: &Config, connector: &Connector, store: &Store) -> Result
     Ok(causes)
 }
 
-fn client_of(account: &Integration) -> Client {
+/// The client with which an account gets its tokens.
+pub(super) fn client_of(account: &Integration) -> Client {
     match &account.oauth_client {
         _ if account.grant_type.is_some() => Client::Account,
         Some(id) => Client::Tenants(id.clone()),

@@ -5,12 +5,17 @@
 //! Correctness does not depend on when the gateway reads it: a gateway swaps only to a higher
 //! generation than the one that it serves. The simulation runs the same code with a [`Follower`]
 //! that does not compile.
+//!
+//! Each connector is followed in a separate task: a module that compiles for a minute delays no
+//! change of another connector.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep};
 
 use super::commit::{Candidate, Change, Committed, Expected, FoldersStep};
@@ -48,6 +53,7 @@ pub async fn follow_modules(registry: Arc<Registry>) {
 pub(super) async fn follow(follower: &Arc<impl Follower>) {
     let mut followed = None;
     let mut retried = Instant::now();
+    let mut ongoing = Ongoing::default();
     loop {
         sleep(POLL).await;
         if !follower.has_started() {
@@ -62,15 +68,42 @@ pub(super) async fn follow(follower: &Arc<impl Follower>) {
         }
         let follow = async {
             let revision = service.store().modules().revision().await?;
-            if followed != Some(revision) || service.has_open() {
-                follow_once(follower).await?;
-                followed = Some(revision);
+            if followed != Some(revision) {
+                service.read().await?;
+                // Without the database, this is the state from before the start.
+                followed = service.has_been_read().then_some(revision);
             }
             Ok::<_, StoreError>(())
         };
-        // `/readyz` reports that the database does not answer.
-        if let Err(error) = follow.await {
-            tracing::debug!(%error, "the modules of the service cannot be read; they are read again");
+        match follow.await {
+            Ok(()) => ongoing.begin(follower),
+            // `/readyz` reports that the database does not answer.
+            Err(error) => {
+                tracing::debug!(%error, "the modules of the service cannot be read; they are read again");
+            }
+        }
+    }
+}
+
+/// The connectors that are being followed. Their tasks end with it.
+#[derive(Default)]
+struct Ongoing {
+    tasks: JoinSet<()>,
+    by_connector: HashMap<String, AbortHandle>,
+}
+
+impl Ongoing {
+    /// Begins to follow each connector that was read in a generation which this gateway neither
+    /// serves nor refuses. A connector that is being followed waits for its turn.
+    fn begin(&mut self, follower: &Arc<impl Follower>) {
+        while self.tasks.try_join_next().is_some() {}
+        self.by_connector.retain(|_, task| !task.is_finished());
+        let service = follower.service();
+        let live = service.last_read();
+        for live in live.iter().filter(|live| service.is_open(&live.connector, live.generation)) {
+            if let Entry::Vacant(place) = self.by_connector.entry(live.connector.clone()) {
+                place.insert(self.tasks.spawn(Arc::clone(follower).follow(live.clone())));
+            }
         }
     }
 }
@@ -228,5 +261,80 @@ fn refusal_of(error: ChangeError) -> Refusal {
     match error {
         ChangeError::Store(error) => Refusal::Store(error),
         error => Refusal::Temporary(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::watch;
+    use tokio::time::timeout;
+
+    use super::*;
+    use store::{GrantStep, ModuleChange, ModuleCondition, NewChange, Store};
+
+    /// A follower for which the modules of the connector `slow` compile forever.
+    struct Machine {
+        service: Service,
+        /// The connectors whose modules have begun to compile.
+        begun: watch::Sender<Vec<String>>,
+    }
+
+    impl Follower for Machine {
+        fn service(&self) -> &Service {
+            &self.service
+        }
+
+        fn has_started(&self) -> bool {
+            true
+        }
+
+        async fn follow(self: Arc<Self>, live: LiveModule) {
+            self.begun.send_modify(|begun| begun.push(live.connector.clone()));
+            if live.connector == "slow" {
+                std::future::pending::<()>().await;
+            }
+            self.service.note_served(&live.connector, live.generation);
+        }
+    }
+
+    /// Changes a connector, as another gateway does.
+    async fn change(store: &Store, connector: &str) {
+        let connector = connector.to_owned();
+        let entry = NewChange {
+            connector: connector.clone(),
+            action: "replaced",
+            actor_kind: "command",
+            actor: "operator".to_owned(),
+            version: "1.0.0".to_owned(),
+            digest: String::new(),
+            installed: false,
+            detail: String::new(),
+        };
+        let (condition, grants) = (ModuleCondition::Always, GrantStep::Unchanged);
+        let change = ModuleChange { connector, module: None, condition, entry, is_noticed: false, grants };
+        store.modules().change(change).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_module_that_compiles_for_long_delays_no_other_connector() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let service = Service::new(store.clone(), None);
+        let machine = Arc::new(Machine { service, begun: watch::Sender::default() });
+        let mut begun = machine.begun.subscribe();
+        let follower = Arc::clone(&machine);
+        let following = tokio::spawn(async move { follow(&follower).await });
+        let mut changed = async |connector: &'static str| {
+            change(&store, connector).await;
+            let has_begun = begun.wait_for(|begun: &Vec<String>| begun.iter().any(|name| name == connector));
+            timeout(Duration::from_secs(60), has_begun).await.unwrap().map(drop).unwrap();
+        };
+        changed("slow").await;
+        changed("quick").await;
+        changed("slow").await;
+        changed("last").await;
+        let of_slow = machine.begun.borrow().iter().filter(|name| *name == "slow").count();
+        assert_eq!(of_slow, 1, "the next module of a connector waits for the previous one");
+        following.abort();
     }
 }

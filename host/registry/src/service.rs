@@ -183,11 +183,6 @@ impl Service {
         !refused && known.served.get(identifier).is_none_or(|served| served.generation < generation)
     }
 
-    /// Returns `true` if a generation that was read is neither served nor refused here.
-    pub(super) fn has_open(&self) -> bool {
-        self.last_read().iter().any(|live| self.is_open(&live.connector, live.generation))
-    }
-
     /// Forgets refusals, so that the generations are tried again. `all` forgets also those whose
     /// reason was in the module. Returns `true` if there was one.
     pub(super) fn retry_refused(&self, all: bool) -> bool {

@@ -338,6 +338,24 @@ fn an_export_names_an_account_whose_secret_is_damaged_and_has_the_others() {
 }
 
 #[test]
+fn an_export_that_fails_leaves_no_file_behind() {
+    let store = Store::postgres();
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(&store, &provider);
+    import(&gateway.client(), "", &[line("ann", json!({"access_token": "a-good-token"}))]);
+    let labels = |text: &str| store.database().sql(&format!("UPDATE integrations SET labels = '{text}'"));
+    labels("no labels");
+    let sealed = gateway.home().data().join("accounts.age");
+    let recipient = support::age::Identity::generate().recipient();
+    let export = ["integrations", "export", "--recipient", &recipient, sealed.to_str().unwrap()];
+    let finished = gateway.home().run(&export);
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    assert!(!sealed.exists(), "nobody could read it");
+    labels("{}");
+    gateway.home().run_ok(&export);
+}
+
+#[test]
 fn a_broken_line_among_many_good_ones_is_named_and_nothing_else_is_lost() {
     const COUNT: usize = 2500;
     const BROKEN: usize = 1234;

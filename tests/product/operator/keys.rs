@@ -212,6 +212,13 @@ fn every_mistake_of_a_new_key_is_told() {
         assert_eq!(gateway.client().post("/admin/keys", body).violations()[0].0, "/expires_at");
     }
     gateway.client().post("/admin/keys", json!({"name": "x", "scopes": []})).violations();
+    let body = json!({
+        "name": "re\u{200b}ports", "tenant": "ac\u{202e}me", "scopes": ["operate"], "allow": ["lair"],
+        "expires_at": "2020-01-01T00:00:00Z",
+    });
+    let violations = gateway.client().post("/admin/keys", body).violations();
+    let pointers: Vec<&str> = violations.iter().map(|(pointer, _)| pointer.as_str()).collect();
+    assert_eq!(pointers, ["/name", "/tenant", "/allow/0", "/expires_at"], "all at once");
     let names = json!([
         "liar",
         "liar/version",

@@ -139,5 +139,23 @@ fn a_client_that_nothing_would_use_or_with_mistakes_is_refused() {
     let wrong = json!({"client_id": "", "client_secret": 1, "scopes": ["a b"], "secret": "x"});
     assert_eq!(put(&operator, CLIENT, wrong).violations().len(), 4);
     put(&operator, CLIENT, json!({"client_id": "a", "redirect_url": "ftp://a"})).violations();
+    let both = put(&operator, CLIENT, json!({"client_id": "a\0", "redirect_url": "ftp://a"})).violations();
+    let pointers: Vec<&str> = both.iter().map(|(pointer, _)| pointer.as_str()).collect();
+    assert_eq!(pointers, ["/client_id", "/redirect_url"]);
     operator.get(CLIENT).problem(404, "unknown-oauth-client");
+}
+
+#[test]
+fn a_tenant_with_a_long_name_has_clients_too() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(&Store::Sqlite, &provider);
+    let operator = gateway.client();
+    let tenant = "é".repeat(256);
+    assert_eq!(operator.post("/admin/keys", json!({"name": "x", "tenant": tenant, "scopes": ["operate"]})).status, 201);
+    let path = |characters| format!("/admin/tenants/{}/oauth_clients/account", "%C3%A9".repeat(characters));
+    assert_eq!(put(&operator, &path(256), own(&provider)).ok()["tenant"], tenant);
+    let listed = operator.get("/admin/tenants").ok();
+    let listed = listed["tenants"].as_array().unwrap().iter().find(|listed| listed["tenant"] == tenant);
+    assert_eq!(listed.unwrap()["oauth_clients"], 1);
+    operator.get(&path(257)).problem(400, "bad-request");
 }

@@ -13,9 +13,9 @@ use connector_gateway::Config;
 use contract::words::one_line;
 use serde_json::{Value, json};
 use store::vault::{Vault, VaultError};
-use store::{AnyIntegrationFilter, AuditAction, AuthType, Integration};
+use store::{AnyIntegrationFilter, AuditAction, AuthType, Integration, Store};
 
-use super::age::Encryptor;
+use super::age::{Encryptor, Recipient};
 use super::arguments::{ExportArguments, ImportArguments};
 use super::error::OperatorError;
 
@@ -172,7 +172,37 @@ pub(super) async fn export(arguments: &ExportArguments, config: &Config) -> Resu
     let store = database::open(config).await?;
     let vault = Vault::open(&config.master_key_path(), &store).await?;
     let of_file = |error| OperatorError::File { file: file.clone(), error };
-    let mut output = Encryptor::new(BufWriter::new(create(file).map_err(of_file)?), recipient).map_err(of_file)?;
+    let created = create(file).map_err(of_file)?;
+    let Exported { written, damaged } = match write_accounts(&store, &vault, file, created, recipient).await {
+        Ok(exported) => exported,
+        // A part of the file cannot be decrypted, and it would be in the way of the next export.
+        Err(error) => {
+            std::fs::remove_file(file).map_err(of_file)?;
+            return Err(error);
+        }
+    };
+    remark(format_args!("Wrote {written} accounts to {}. `age --decrypt` reads it.", file.display()));
+    if damaged > 0 { Err(OperatorError::Damaged { damaged }) } else { Ok(()) }
+}
+
+/// The numbers of accounts in an export.
+struct Exported {
+    /// The number of accounts in the file.
+    written: u64,
+    /// The number of accounts that were left out.
+    damaged: u64,
+}
+
+/// Writes all accounts to a file that was created for them, and the entry in the audit.
+async fn write_accounts(
+    store: &Store,
+    vault: &Vault,
+    file: &Path,
+    created: File,
+    recipients: &[Recipient],
+) -> Result<Exported, OperatorError> {
+    let of_file = |error| OperatorError::File { file: file.to_owned(), error };
+    let mut output = Encryptor::new(BufWriter::new(created), recipients).map_err(of_file)?;
     let mut progress = ProgressLine::open();
     let mut filter = AnyIntegrationFilter { limit: EXPORT_PAGE, ..AnyIntegrationFilter::default() };
     let (mut written, mut damaged) = (0_u64, 0_u64);
@@ -181,7 +211,7 @@ pub(super) async fn export(arguments: &ExportArguments, config: &Config) -> Resu
         let Some(last) = page.last() else { break };
         filter.before = Some((last.created_at, last.id.clone()));
         for integration in &page {
-            match export_line(&vault, integration).await? {
+            match export_line(vault, integration).await? {
                 Some(line) => {
                     writeln!(output, "{line}").map_err(of_file)?;
                     written += 1;
@@ -200,19 +230,12 @@ pub(super) async fn export(arguments: &ExportArguments, config: &Config) -> Resu
         line.end();
     }
     // The file is no part of the database, so no transaction has both. The entry is written before
-    // the last part of the file, so that no complete file is without its entry. The file is deleted
-    // if the entry cannot be written.
+    // the last part of the file, so that no complete file is without its entry.
     let detail = format!("{written} accounts");
-    let noted = store.audit().note(AuditAction::IntegrationExported, "integrations", "", &detail).await;
-    if let Err(error) = noted {
-        drop(output);
-        std::fs::remove_file(file).map_err(of_file)?;
-        return Err(error.into());
-    }
+    store.audit().note(AuditAction::IntegrationExported, "integrations", "", &detail).await?;
     let mut output = output.finish().map_err(of_file)?;
     output.flush().and_then(|()| output.get_ref().sync_all()).map_err(of_file)?;
-    remark(format_args!("Wrote {written} accounts to {}. `age --decrypt` reads it.", file.display()));
-    if damaged > 0 { Err(OperatorError::Damaged { damaged }) } else { Ok(()) }
+    Ok(Exported { written, damaged })
 }
 
 /// Creates a file that only its owner can read.

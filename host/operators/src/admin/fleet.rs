@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use hyper::Response;
-use hyper::header::{HeaderMap, IF_MATCH};
+use hyper::header::{HeaderMap, HeaderValue, IF_MATCH};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
@@ -168,7 +168,13 @@ fn gateway_record(row: GatewayRow, connectors: ConnectorCountsRecord) -> Gateway
 
 /// Returns `true` if `If-Match` says that the connector must be there, in any generation.
 pub(super) fn must_exist(headers: &HeaderMap) -> bool {
-    headers.get(IF_MATCH).is_some_and(|value| value == "*")
+    only_match(headers).is_some_and(|value| value == "*")
+}
+
+/// The value of `If-Match`. `None` if there is none, or more than one.
+fn only_match(headers: &HeaderMap) -> Option<&HeaderValue> {
+    let mut values = headers.get_all(IF_MATCH).iter();
+    values.next().filter(|_| values.next().is_none())
 }
 
 /// The generation in `If-Match`. `None` if the header is absent or `*`.
@@ -176,8 +182,12 @@ pub(super) fn generation_in_headers(headers: &HeaderMap) -> Result<Option<i64>, 
     if must_exist(headers) {
         return Ok(None);
     }
-    let Some(value) = headers.get(IF_MATCH) else { return Ok(None) };
-    let generation = value.to_str().ok().and_then(|text| text.strip_prefix('"')?.strip_suffix('"')?.parse().ok());
+    if !headers.contains_key(IF_MATCH) {
+        return Ok(None);
+    }
+    let text = only_match(headers).and_then(|value| value.to_str().ok());
+    let digits = text.and_then(|text| text.strip_prefix('"')?.strip_suffix('"'));
+    let generation = digits.filter(|digits| !digits.starts_with('+')).and_then(|digits| digits.parse().ok());
     generation.map(Some).ok_or_else(|| {
         problem::BAD_REQUEST.with_detail(
             "The header `If-Match` must be a generation in quotes, such as \"3\"; GET /admin/connectors has it.",
@@ -239,8 +249,6 @@ fn unavailable(error: &StoreError) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use hyper::header::HeaderValue;
-
     use super::*;
 
     #[test]
@@ -249,7 +257,15 @@ mod tests {
             generation_in_headers(&HeaderMap::from_iter([(IF_MATCH, HeaderValue::from_static(value))])).ok()
         };
         assert_eq!((read("\"3\""), read("*")), (Some(Some(3)), Some(None)));
-        assert_eq!([read("3"), read("\"a\""), read("\"3\", \"4\""), read("")], [None; 4]);
+        let wrong = ["3", "\"a\"", "\"3\", \"4\"", "", "\"+3\""];
+        assert_eq!(wrong.map(read), [None; 5]);
+        for lines in [["\"3\"", "\"4\""], ["*", "\"4\""]] {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(IF_MATCH, HeaderValue::from_static(line));
+            }
+            assert!(generation_in_headers(&headers).is_err() && !must_exist(&headers), "{lines:?}");
+        }
         assert_eq!(generation_in_headers(&HeaderMap::new()).ok(), Some(None));
     }
 

@@ -21,7 +21,8 @@ use endpoint::page;
 use endpoint::records::{CreatedKeyRecord, KeyPageRecord, KeyRecord, KeyRevokedRecord, NewKey};
 use endpoint::route::HttpCall;
 use gateway::Gateway;
-use problem::{self, Problem, invalid, store_problem, violations_problem};
+use problem::{self, Problem, store_problem, violations_problem};
+use schema::Violation;
 use store::{ApiKey, KeyFilter, KeyId, KeyRevocation, KeyStatus, StoreError};
 
 /// The tenant of a key whose maker names no tenant.
@@ -88,16 +89,19 @@ pub async fn create_key(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<
 
 async fn create_now(gateway: &Gateway, body: Bytes) -> Result<Response<Body>, Problem> {
     let NewKey { name, tenant, subject, scopes, allow, effects, confirm, expires_at } = parse_record(&body).await?;
-    let expires_at =
-        expires_at.as_deref().map(future_time).transpose().map_err(|detail| invalid("/expires_at", detail))?;
+    let mut violations = Vec::new();
     for (member, text) in [("name", Some(&name)), ("tenant", tenant.as_ref()), ("subject", subject.as_ref())] {
         if text.is_some_and(|text| text.contains(is_hidden)) {
-            return Err(invalid(&format!("/{member}"), HIDDEN.to_owned()));
+            violations.push(Violation { pointer: format!("/{member}"), detail: HIDDEN.to_owned() });
         }
     }
-    let unknown = unknown_names(gateway, "allow", allow.as_deref().unwrap_or_default());
-    if !unknown.is_empty() {
-        return Err(violations_problem(unknown));
+    violations.extend(unknown_names(gateway, "allow", allow.as_deref().unwrap_or_default()));
+    let expires_at = expires_at.as_deref().map(future_time).transpose().unwrap_or_else(|detail| {
+        violations.push(Violation { pointer: "/expires_at".to_owned(), detail });
+        None
+    });
+    if !violations.is_empty() {
+        return Err(violations_problem(violations));
     }
     let tenant = tenant.as_deref().unwrap_or(DEFAULT_TENANT);
     let scopes = Scopes::parse(&scopes.iter().map(|scope| scope.0.as_str()).collect::<Vec<_>>().join(" "));

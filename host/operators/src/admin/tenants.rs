@@ -18,11 +18,12 @@ use endpoint::records::{
 };
 use endpoint::route::HttpCall;
 use gateway::Gateway;
-use problem::{self, Problem, integration_problem, invalid, store_problem};
+use problem::{self, Problem, integration_problem, store_problem, violations_problem};
+use schema::Violation;
 use store::{NewOauthClient, StoreError, Tenant, TenantOauthClient};
 use webhooks::caller_url;
 
-/// The longest name of a tenant, as for keys.
+/// The longest name of a tenant, in characters, as for keys.
 const MAX_TENANT: usize = 256;
 
 /// GET /admin/tenants: a page of tenants, in the order of their names.
@@ -63,12 +64,17 @@ pub async fn set_oauth_client(call: HttpCall<'_>) -> Result<Response<Body>, Prob
     check_name(gateway, &name)?;
     let NewOauthClientBody { client_id, client_secret, scopes, redirect_url } =
         read_record(&head.headers, body, gateway).await?;
+    let mut violations = Vec::new();
+    let mut add = |pointer: &str, detail: String| violations.push(Violation { pointer: pointer.to_owned(), detail });
     if client_id.contains('\0') {
-        return Err(invalid("/client_id", "Must have no zero byte (U+0000).".to_owned()));
+        add("/client_id", "Must have no zero byte (U+0000).".to_owned());
     }
-    if let Some(text) = &redirect_url {
-        let example = format!("{}connectors/{name}/success-authorize-callback", gateway.config.public_url);
-        caller_url::parse(text, &example).map_err(|detail| invalid("/redirect_url", detail))?;
+    let example = format!("{}connectors/{name}/success-authorize-callback", gateway.config.public_url);
+    if let Some(Err(detail)) = redirect_url.as_deref().map(|text| caller_url::parse(text, &example)) {
+        add("/redirect_url", detail);
+    }
+    if !violations.is_empty() {
+        return Err(violations_problem(violations));
     }
     let client = NewOauthClient { tenant, name, client_id, secret: None, scopes, redirect_url };
     let set = gateway.integrations.set_client(client, client_secret.map(Into::into)).await;
@@ -86,12 +92,18 @@ pub async fn delete_oauth_client(call: HttpCall<'_>) -> Result<Response<Body>, P
 }
 
 fn tenant_in_path(call: &HttpCall<'_>) -> Result<String, Problem> {
-    let decoded = percent_decode_str(call.arguments.tenant).decode_utf8();
-    let tenant = decoded.ok().filter(|tenant| tenant.len() <= MAX_TENANT && !tenant.contains(is_hidden));
-    let tenant = tenant.ok_or_else(|| {
-        problem::BAD_REQUEST.with_detail("The tenant in the path is not a line of UTF-8 after percent-decoding.")
-    })?;
-    Ok(tenant.into_owned())
+    decoded_tenant(call.arguments.tenant).ok_or_else(|| {
+        problem::BAD_REQUEST.with_detail(format!(
+            "The tenant in the path is not a line of UTF-8 with at most {MAX_TENANT} characters after percent-decoding."
+        ))
+    })
+}
+
+/// The tenant that a path names. `None` if no tenant can have this name.
+fn decoded_tenant(segment: &str) -> Option<String> {
+    let decoded = percent_decode_str(segment).decode_utf8().ok()?;
+    let is_name = decoded.chars().count() <= MAX_TENANT && !decoded.contains(is_hidden);
+    is_name.then(|| decoded.into_owned())
 }
 
 /// Checks that a client can be used: its name is a live connector or the provider of one that came
@@ -122,4 +134,19 @@ fn unknown_client(tenant: &str, name: &str) -> Problem {
 
 fn unavailable(error: StoreError) -> Problem {
     store_problem(&error, "The tenants and their OAuth clients cannot be read or written now; try again.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_tenant_that_a_key_can_have_can_be_in_a_path() {
+        let longest = "é".repeat(MAX_TENANT);
+        assert_eq!(decoded_tenant(&"%C3%A9".repeat(MAX_TENANT)), Some(longest));
+        assert_eq!(decoded_tenant("a%20b%2Fc").as_deref(), Some("a b/c"));
+        for wrong in ["%C3%A9".repeat(MAX_TENANT + 1), "%FF".to_owned(), "a%00".to_owned(), "a%0Ab".to_owned()] {
+            assert_eq!(decoded_tenant(&wrong), None, "{wrong}");
+        }
+    }
 }
