@@ -93,6 +93,9 @@ for (const { name, steps, reason } of JSON.parse(waysText)) {
   seen.ways[name] = clicks;
 }
 
+// The page of a call of an agent is open. Its agent session has no page, and the audit has who made it.
+seen.toSession = await page.locator("main a[href*='ags_']").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+
 // The search field opens the only thing that has a name, and says if there is none or several.
 const names = [
   ["acme", "Tenant acme", "OAuth clients"],

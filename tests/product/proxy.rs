@@ -5,13 +5,15 @@ mod rules;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 use support::setup::KEY;
-use support::wire::connection;
+use support::wire::{self, connection};
 use support::{
-    Answer, Client, Dialect, Endpoint, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module, usage, wait_for,
+    Answer, Client, Dialect, Endpoint, Gate, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module, usage,
+    wait_for,
 };
 
 use crate::integrations::{client, connect, on_each_store, started};
@@ -180,6 +182,24 @@ fn a_request_with_an_idempotency_key_is_sent_once() {
     send("x", "/a?b=1").problem(422, "idempotency-key-reused");
 }
 
+/// Over HTTP/2, the address of a request has the name of the gateway in it.
+#[test]
+fn a_repeat_is_the_same_request_over_either_version_of_http_and_however_its_path_is_written() {
+    let service = Upstream::start();
+    service.reply("*", Reply::json(json!({"a": 1})).status(202));
+    let (_gateway, caller) = open(&service.url(), "");
+    let send = |caller: &Client, path: &str| -> Answer {
+        caller.request("POST", path).header("idempotency-key", "k").body("x").send()
+    };
+    assert_eq!(send(&caller, "/proxy/account/api/a?b=1").status, 202);
+    let over_http2 = caller.clone().over_http2();
+    for (caller, path) in [(&over_http2, "/proxy/account/api/a?b=1"), (&caller, "/pr%6Fxy/acc%6Funt/api/a?b=1")] {
+        let again = send(caller, path);
+        assert_eq!((again.status, again.header("idempotent-replayed")), (202, "true"), "{path}: {}", again.text());
+    }
+    assert_eq!(service.seen().len(), 1);
+}
+
 #[test]
 fn a_request_that_the_service_has_not_taken_can_be_sent_again_with_its_idempotency_key() {
     let service = Upstream::start();
@@ -235,6 +255,66 @@ fn an_idempotency_key_belongs_to_the_headers_that_change_the_meaning_of_a_reques
     }
     send(&first[..2]).problem(422, "idempotency-key-reused");
     assert_eq!(service.seen().len(), 1);
+}
+
+#[test]
+fn a_caller_can_shorten_the_deadline_and_the_preference_to_wait_is_the_services() {
+    let (service, gate) = (Upstream::start(), Gate::default());
+    service.reply("/slow", Reply::json(json!({})).status(202).behind(&gate));
+    let (_gateway, caller) = unlimited(&service.url());
+    let get = |name: &str, value: &str| caller.request("GET", "/proxy/account/api/slow").header(name, value);
+    let problem = get("request-timeout", "1").send().problem(504, "upstream-timed-out");
+    let expected = "The call did not end in the 1 s that its header Request-Timeout allows; allow more time.";
+    assert_eq!((problem["owner"].as_str(), problem["detail"].as_str()), (Some("caller"), Some(expected)));
+    // On a slow machine, the first request may not have reached the service.
+    let before = service.seen().len();
+    let waiting = get("prefer", "wait=1").begin();
+    service.wait_for_requests(before + 1);
+    // A service that applies the preference answers when the time is over.
+    thread::sleep(Duration::from_millis(1500));
+    gate.open();
+    assert_eq!(waiting.wait().status, 202);
+    assert_eq!(service.seen().pop().unwrap().header("prefer"), "wait=1");
+}
+
+#[test]
+fn a_body_that_does_not_arrive_in_time_or_is_encoded_is_refused_as_for_operations() {
+    let service = Upstream::start();
+    service.reply("*", Reply::json(json!({})));
+    let (gateway, caller) = unlimited(&service.url());
+    for key in ["", "Idempotency-Key: k\r\n"] {
+        let head = format!(
+            "POST /proxy/account/api/a HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n{key}Request-Timeout: 1\r\n\
+             Content-Length: 9\r\n\r\nhalf",
+            caller.key()
+        );
+        let late = wire::answer(&mut connection(&gateway.address(), head.as_bytes()));
+        assert!(late.starts_with("HTTP/1.1 408 ") && late.contains("\"retryable\":true"), "{key}{late}");
+    }
+    let send =
+        |coding: &str| caller.request("POST", "/proxy/account/api/a").header("content-encoding", coding).body("whole");
+    let keyed = |coding: &str| send(coding).header("idempotency-key", coding);
+    send("gzip").send().problem(415, "unsupported-media-type");
+    keyed("gzip").send().problem(415, "unsupported-media-type");
+    assert!(service.seen().is_empty());
+    send("Identity").send().ok();
+    keyed("Identity").send().ok();
+}
+
+#[test]
+fn a_caller_that_stops_sending_a_streamed_body_is_told_so_and_not_that_the_service_fails() {
+    let service = Upstream::start();
+    service.reply("*", Reply::json(json!({})));
+    let (gateway, caller) = open(&service.url(), "caller_timeout_s = 4");
+    let mut request = format!(
+        "POST /proxy/account/api/a HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nContent-Length: 200000\r\n\r\n",
+        caller.key()
+    )
+    .into_bytes();
+    // More than the gateway keeps, and not the whole.
+    request.extend([b'x'; 150_000]);
+    let late = wire::answer(&mut connection(&gateway.address(), &request));
+    assert!(late.starts_with("HTTP/1.1 408 ") && late.contains("\"outcome\":\"unknown\""), "{late}");
 }
 
 #[test]

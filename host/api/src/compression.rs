@@ -10,7 +10,8 @@ use http_body_util::BodyExt;
 use hyper::Response;
 use hyper::body::{Body as _, Frame};
 use hyper::header::{
-    ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, VARY,
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap,
+    HeaderValue, VARY,
 };
 use memory::{MemoryBudget, Reservation};
 
@@ -117,7 +118,8 @@ pub(super) async fn compressed(response: Response<Body>, encoding: Encoding, mem
 /// like are compressed already.
 fn is_text(headers: &HeaderMap) -> bool {
     let describes_bytes = has_strong_tag(headers) || SUMS.iter().any(|name| headers.contains_key(*name));
-    if describes_bytes || headers.contains_key(CONTENT_ENCODING) || headers.contains_key(CONTENT_RANGE) {
+    let is_fixed = describes_bytes || must_stay(headers);
+    if is_fixed || headers.contains_key(CONTENT_ENCODING) || headers.contains_key(CONTENT_RANGE) {
         return false;
     }
     let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(essence).unwrap_or_default();
@@ -132,6 +134,13 @@ fn is_text(headers: &HeaderMap) -> bool {
 /// Compressed, the answer would need another tag, which its service does not know.
 fn has_strong_tag(headers: &HeaderMap) -> bool {
     headers.get(ETAG).is_some_and(|tag| !tag.as_bytes().starts_with(b"W/"))
+}
+
+/// Returns `true` if the service of an answer says that no one on its way may encode it (RFC 9111,
+/// section 5.2.2.6).
+fn must_stay(headers: &HeaderMap) -> bool {
+    let lists = headers.get_all(CACHE_CONTROL).iter().filter_map(|list| list.to_str().ok());
+    lists.flat_map(|list| list.split(',')).any(|directive| directive.trim().eq_ignore_ascii_case("no-transform"))
 }
 
 /// A body that is being encoded.
@@ -264,11 +273,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_whose_headers_describe_its_bytes_stays_as_it_is() {
+    async fn an_answer_whose_headers_describe_its_bytes_or_forbid_a_coding_stays_as_it_is() {
         let cases = [
             ("etag", "\"1\"", false),
             ("etag", "W/\"1\"", true),
             ("content-digest", "sha-256=:AA==:", false),
+            ("cache-control", "private, No-Transform", false),
+            ("cache-control", "private, max-age=60", true),
             ("x-other", "1", true),
         ];
         for (name, value, is_compressed) in cases {

@@ -1,5 +1,6 @@
 //! Reading the body of a call.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use memory::{Exhausted, MemoryBudget};
 use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::record_schema::schema_of_body;
@@ -30,6 +32,12 @@ const SMALL_BYTES: usize = 4 << 10;
 
 /// The longest time for reading and dropping.
 const LINGER_TIME: Duration = Duration::from_secs(5);
+
+/// The second half of the sentence that a body is over `max_body_mb`.
+pub const ADVICE: &str = "send less, or have `max_body_mb` raised";
+
+/// Whole numbers below this one are exact in floating point.
+const FIRST_INEXACT: f64 = (1_u64 << 53) as f64;
 
 /// The violation of a name that can look like another one.
 pub const HIDDEN: &str = "Must have no control or format characters, which are not seen.";
@@ -125,9 +133,6 @@ impl Drop for StreamedRequest {
     }
 }
 
-/// The caller stopped sending the body, or disconnected.
-pub struct BrokenOff;
-
 impl StreamedRequest {
     /// The size that the caller announces.
     pub fn announced(&self) -> Option<u64> {
@@ -135,10 +140,13 @@ impl StreamedRequest {
     }
 
     /// The next piece, or `None` at the end.
-    pub async fn piece(&mut self) -> Result<Option<Bytes>, BrokenOff> {
+    ///
+    /// # Errors
+    /// `Late` if it does not arrive in the pause, and `BrokenOff`.
+    pub async fn piece(&mut self) -> Result<Option<Bytes>, Unread> {
         let Some(incoming) = &mut self.incoming else { return Ok(None) };
-        let piece = timeout(self.pause, next_piece(incoming)).await.map_err(|_| BrokenOff)?;
-        piece.transpose().map_err(|_| BrokenOff)
+        let piece = timeout(self.pause, next_piece(incoming)).await.map_err(|_| Unread::Late)?;
+        piece.transpose().map_err(|_| Unread::BrokenOff)
     }
 }
 
@@ -166,25 +174,25 @@ pub async fn read_body(
     advice: &str,
     memory: &MemoryBudget,
 ) -> Result<Bytes, Problem> {
-    if let Some(encoding) = headers.get(CONTENT_ENCODING)
-        && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
-    {
-        return Err(problem::UNSUPPORTED_MEDIA_TYPE
+    require_unencoded(headers)?;
+    let read = read_raw(body, limit_mb << 20, memory).await;
+    read.map_err(|unread| unread.into_problem(limit_mb, advice))
+}
+
+/// Requires that a body has no `Content-Encoding`, because the gateway does not decode the bodies
+/// of callers.
+///
+/// # Errors
+/// 415 if it has one.
+pub fn require_unencoded(headers: &HeaderMap) -> Result<(), Problem> {
+    let lists = headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
+    let mut codings = lists.flat_map(|list| list.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii);
+    match codings.all(|coding| coding.eq_ignore_ascii_case(b"identity")) {
+        true => Ok(()),
+        false => Err(problem::UNSUPPORTED_MEDIA_TYPE
             .with_detail("The body has a Content-Encoding, which the gateway does not decode; send the body as it is.")
-            .header(ACCEPT_ENCODING, HeaderValue::from_static("identity")));
+            .header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))),
     }
-    let limit = limit_mb << 20;
-    let too_large =
-        || problem::BODY_TOO_LARGE.with_detail(format!("The body is over the limit of {limit_mb} MB; {advice}."));
-    read_raw(body, limit, memory).await.map_err(|unread| match unread {
-        Unread::TooLarge => too_large(),
-        Unread::NoMemory(exhausted) => problem::no_memory(exhausted),
-        Unread::BrokenOff => problem::BAD_REQUEST.with_detail("The body did not arrive completely; send it again."),
-        Unread::Late => problem::BAD_REQUEST
-            .with_detail("The body did not arrive in time; send it faster.")
-            .status(StatusCode::REQUEST_TIMEOUT)
-            .retryable(true),
-    })
 }
 
 /// Reads a body of at most `limit` bytes as it was sent, until its deadline.
@@ -199,6 +207,7 @@ pub async fn read_raw(body: &mut RequestBody, limit: usize, memory: &MemoryBudge
 }
 
 /// Why a body was not read.
+#[derive(Clone, Copy, Debug)]
 pub enum Unread {
     /// It is longer than the limit.
     TooLarge,
@@ -208,6 +217,24 @@ pub enum Unread {
     BrokenOff,
     /// It did not arrive until its deadline.
     Late,
+}
+
+impl Unread {
+    /// The problem of a body that may have at most `limit_mb` MiB. `advice` is the second half of the
+    /// sentence that it is too large.
+    pub fn into_problem(self, limit_mb: usize, advice: &str) -> Problem {
+        match self {
+            Self::TooLarge => {
+                problem::BODY_TOO_LARGE.with_detail(format!("The body is over the limit of {limit_mb} MB; {advice}."))
+            }
+            Self::NoMemory(exhausted) => problem::no_memory(exhausted),
+            Self::BrokenOff => problem::BAD_REQUEST.with_detail("The body did not arrive completely; send it again."),
+            Self::Late => problem::BAD_REQUEST
+                .with_detail("The body did not arrive in time; send it faster.")
+                .status(StatusCode::REQUEST_TIMEOUT)
+                .retryable(true),
+        }
+    }
 }
 
 impl From<Exhausted> for Unread {
@@ -260,9 +287,8 @@ async fn collect(body: &mut RequestBody, limit: usize, memory: &MemoryBudget) ->
 /// # Errors
 /// As [`read_body`], and 415 for any other media type.
 pub async fn read_json_body(headers: &HeaderMap, body: &mut RequestBody, gateway: &Gateway) -> Result<Bytes, Problem> {
-    let (limit_mb, advice) = (gateway.config.max_body_mb, "send less, or have `max_body_mb` raised");
     let content_type = headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or("?"));
-    let body = read_body(headers, body, limit_mb, advice, gateway.egress.memory()).await?;
+    let body = read_body(headers, body, gateway.config.max_body_mb, ADVICE, gateway.egress.memory()).await?;
     if content_type.is_some_and(|value| is_json(essence(value))) || body.is_empty() && content_type.is_none() {
         return Ok(body);
     }
@@ -305,10 +331,68 @@ pub async fn parse_checked<T: JsonSchema + DeserializeOwned>(
         .map_err(|error| problem::INTERNAL.with_detail(format!("The schema of this body {error}.")))?;
     match compute::run(body.len(), || schema.parse(body)).await {
         Ok(input) => {
-            let record = serde_json::from_str(&input.text);
+            let record = serde_json::from_str(&input.text)
+                .or_else(|_| with_whole_numbers(&input.text).and_then(|text| serde_json::from_str(&text)));
             record.map(Ok).map_err(|error| problem::NOT_JSON.with_detail(format!("{error}.")))
         }
         Err(InputError::Invalid(violations)) => Ok(Err(violations)),
         Err(error) => Err(input_problem(error)),
+    }
+}
+
+/// The text of an object, whose members that are whole numbers are written without a fraction. A
+/// schema takes `900.0` for an integer, and the types of records do not.
+fn with_whole_numbers(text: &str) -> serde_json::Result<String> {
+    let mut members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text)?;
+    for member in members.values_mut() {
+        if let Ok(number) = member.get().parse::<f64>()
+            && number.fract() == 0.0
+            && number.abs() < FIRST_INEXACT
+        {
+            *member = to_raw_value(&(number as i64))?;
+        }
+    }
+    serde_json::to_string(&members)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize, JsonSchema, PartialEq)]
+    struct Wish {
+        seconds: Option<u64>,
+        name: String,
+    }
+
+    #[tokio::test]
+    async fn a_whole_number_may_be_written_with_a_fraction() {
+        let read = async |text: &str| parse_record::<Wish>(text.as_bytes()).await.map_err(|problem| problem.code());
+        for (seconds, expected) in [("900", 900), ("900.0", 900), ("9e2", 900), ("0.0", 0)] {
+            let wish = Wish { seconds: Some(expected), name: "1.0".to_owned() };
+            assert_eq!(read(&format!(r#"{{"name":"1.0","seconds":{seconds}}}"#)).await, Ok(wish), "{seconds}");
+        }
+        for wrong in ["900.5", "-1.0", "\"900\""] {
+            assert_eq!(read(&format!(r#"{{"name":"1.0","seconds":{wrong}}}"#)).await, Err(422), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_body_has_no_content_encoding_but_identity() {
+        let check = |lines: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(CONTENT_ENCODING, HeaderValue::from_static(line));
+            }
+            require_unencoded(&headers).map_err(|problem| problem.code())
+        };
+        for lines in [&[][..], &["identity"], &["Identity"], &["identity, IDENTITY"]] {
+            assert_eq!(check(lines), Ok(()), "{lines:?}");
+        }
+        for lines in [&["gzip"][..], &["identity", "gzip"], &["identity, gzip"], &[""]] {
+            assert_eq!(check(lines), Err(415), "{lines:?}");
+        }
     }
 }

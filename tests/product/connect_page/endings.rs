@@ -48,6 +48,18 @@ fn a_user_who_comes_back_to_a_link_that_has_ended_connects_nothing() {
     }
 }
 
+/// The browser has dropped the cookie of the link, and is no other browser because of that.
+#[test]
+fn a_user_who_comes_back_after_the_time_of_a_link_is_told_that_it_is_over() {
+    let world = world(&Store::Sqlite);
+    let (_, url) = link(&world.application, json!({"connectors": ["mail"]}));
+    let to_provider = Browser::default().post(&url, &[("connector", "mail")]);
+    let back = Person::named("ada").consents(to_provider.header("location"));
+    assert_eq!(world.gateway.home().sqlite("UPDATE connect_links SET expires_at = 1"), 1);
+    let page = Browser::default().get(&back);
+    assert_eq!((page.status, accounts(&world.gateway.client())), (410, json!([])), "{}", texts(&page));
+}
+
 #[test]
 fn a_link_that_ends_while_the_code_is_exchanged_connects_nothing() {
     let world = world(&Store::Sqlite);

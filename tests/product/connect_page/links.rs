@@ -21,6 +21,10 @@ fn an_application_makes_reads_and_ends_a_link(store: &Store) {
     assert_eq!((made.status, made.header("cache-control")), (201, "no-store"));
     let again = application.request("POST", "/connect-links").header("idempotency-key", "one").json(&body).send();
     assert_eq!((again.json(), again.header("idempotent-replayed")), (made.json(), "true"));
+    // The URL is a secret, and the link ends with the key that made it.
+    let other_key = client(&world.gateway, "acme", Some("ann"), "integrate");
+    let refused = other_key.request("POST", "/connect-links").header("idempotency-key", "one").json(&body).send();
+    refused.problem(422, "idempotency-key-reused");
     let (id, url) = (made.json()["id"].as_str().unwrap().to_owned(), made.json()["url"].as_str().unwrap().to_owned());
     assert!(url.starts_with(&format!("{}/connect/", world.gateway.address())), "{url}");
 

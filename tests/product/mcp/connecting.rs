@@ -62,6 +62,19 @@ fn an_agent_is_told_in_words_that_the_operator_must_set_the_connector_up() {
     }
 }
 
+/// Neither a header nor a path could name such an account.
+#[test]
+fn no_page_is_made_for_an_account_with_a_name_that_none_can_have() {
+    let World { ann, gateway, .. } = &world(&Store::Sqlite);
+    for agent in [Agent::new(ann, "/mcp"), urls(ann)] {
+        for name in ["..", "a\nb", &"x".repeat(257)] {
+            let said = agent.refusal(TOOL, json!({"path": "/me", "account": name}));
+            assert!(said.contains("No account can have the name"), "{said}");
+        }
+    }
+    assert_eq!(gateway.client().get("/admin/connect-links").ok()["connect_links"], json!([]));
+}
+
 fn a_client_that_shows_urls_sends_the_user_to_a_page_and_calls_again(store: &Store) {
     let World { ann, provider, gateway } = &world(store);
     let agent = urls(ann);

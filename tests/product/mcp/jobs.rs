@@ -1,7 +1,7 @@
 //! Operations in the background: tasks, progress and waiting.
 
 use serde_json::{Value, json};
-use support::{Gate, Gateway, Reply, Setup, Upstream, module, wait_for};
+use support::{Gate, Gateway, Reply, Setup, Store, Upstream, module, wait_for};
 
 use super::{Agent, WITH_INITIALIZE, code, result, text_of, with_initialize};
 
@@ -195,4 +195,33 @@ fn a_job_ends_when_its_client_closes_the_stream() {
     let job = gateway.client().get(&format!("/jobs/{}", job["job_id"].as_str().unwrap())).ok();
     assert_eq!(job["error"]["type"], "urn:connector-gateway:problem:cancelled", "{job}");
     gate.open();
+}
+
+/// If the call ended, its job would be cancelled, and its client would not know the job.
+#[test]
+fn a_call_waits_for_its_job_while_the_database_is_away() {
+    let (store, service, gate) = (Store::postgres(), Upstream::start(), Gate::default());
+    service.reply("/slow", Reply::json(json!({"ready": true})).behind(&gate));
+    let (proxy, config) = store.database().behind_proxy();
+    let gateway = Setup::new()
+        .general(&config)
+        .module("account", module::account(&json!({"identifier": "account", "auth": "none"})))
+        .upstream("account", "api", &service.url())
+        .start();
+    let agent = Agent::new(&gateway.client(), "/mcp/account");
+    let call = agent.request("tools/call", json!({"name": "fetch", "arguments": {"path": "/slow"}})).begin();
+    service.wait_for_requests(1);
+    proxy.cut();
+    gateway.wait_for_log("a look at the job to fail", |line| {
+        line["message"].as_str().is_some_and(|text| text.starts_with("a job cannot be looked at now"))
+    });
+    proxy.restore();
+    gate.open();
+    // On a slow machine the wait may be over, so that the text names the job.
+    let answered = result(&call.wait());
+    assert_eq!(answered.get("isError"), None, "{answered}");
+    wait_for("the job to succeed", || {
+        let listed = gateway.client().get("/jobs?status=succeeded");
+        (listed.status == 200 && listed.json()["jobs"].get(0).is_some()).then_some(())
+    });
 }

@@ -54,7 +54,8 @@ pub(super) async fn require(
     }
     let digest = add(call, tool, step).await?;
     let account = call.account().map(|account| format!(" as `{}`", shortened(account))).unwrap_or_default();
-    let shown = format!("{account} with {}", shown(step.arguments));
+    let argument = argument(tool, step);
+    let shown = format!("{account} with {}", shown(step.arguments, argument));
     let name = format!("{}/{}", tool.connector, tool.operation);
     if revision.is_stateless() && call.client.can.form {
         let question = json!({
@@ -73,7 +74,6 @@ pub(super) async fn require(
         Some(_) => "The digest was not made for this call, was used, or is older than ten minutes. ",
         None => "",
     };
-    let argument = argument(tool, step);
     Err(Stop::Said(format!(
         "{late}`{name}` destroys data, so it was not called yet. Ask the user to confirm the call{shown}. If the user \
          agrees, call again within ten minutes with the same arguments and `\"{argument}\": \"{digest}\"`."
@@ -115,9 +115,9 @@ fn hash(call: &ToolCall<'_>, tool: &Tool, step: &Step<'_, '_>, digest: &str) -> 
     sha256(text.as_bytes())
 }
 
-/// The beginning of the arguments, for the user.
-fn shown(arguments: Option<&RawValue>) -> String {
-    let text = canonical(arguments, Some(CONFIRM), 1);
+/// The beginning of the arguments without the one that has the digest, for the user.
+fn shown(arguments: Option<&RawValue>, digest: &str) -> String {
+    let text = canonical(arguments, Some(digest), 1);
     let mut beginning = Beginning::new(MAX_SHOWN, false);
     beginning.push(text.as_bytes());
     let end = if beginning.is_cut() { "…" } else { "" };
@@ -132,5 +132,21 @@ fn unavailable(error: &StoreError) -> Problem {
             ))
             .retry_after(60),
         error => store_problem(error, "Confirmations cannot be read or written now; try again. The call was not run."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp::input_schema::OTHER_CONFIRM;
+
+    use super::*;
+
+    /// An operation may have a member with the name that the argument has otherwise.
+    #[test]
+    fn a_user_is_asked_about_every_argument_but_the_digest() {
+        let arguments: &RawValue =
+            serde_json::from_str(r#"{"confirm": true, "id": 7, "gateway_confirm": "89pM6ZDgbFLF9Jt3"}"#).unwrap();
+        assert_eq!(shown(Some(arguments), OTHER_CONFIRM), r#"the arguments `{"confirm":true,"id":7}`"#);
+        assert_eq!(shown(None, CONFIRM), "the arguments `{}`");
     }
 }

@@ -9,7 +9,9 @@ use super::question::{Ask, CHOOSE, CONNECT, LIFETIME, Step, input_required};
 use super::tool_call::ToolCall;
 use super::{Done, Exchange, Stop, confirm, refusal, result};
 use auth::Scope;
+use contract::words::shortened;
 use endpoint::records::ConnectLinkInit;
+use integrations::is_identifier;
 use mcp::message::{RpcError, URL_ELICITATION_REQUIRED};
 use mcp::own::Own;
 use mcp::{Revision, Tool};
@@ -92,6 +94,10 @@ pub(super) async fn link(
         let text =
             "The token lacks the scope `integrate`, so no link can be made; the application connects the account.";
         return Err(Stop::Said(text.to_owned()));
+    }
+    if let Some(named) = user_identifier.filter(|named| !is_identifier(named)) {
+        let named = shortened(named);
+        return Err(Stop::Said(format!("No account can have the name `{named}`; leave the account out.")));
     }
     if let Some(live) = gateway.registry.get(connector) {
         let missing = gateway.integrations.missing_setup(caller.tenant(), &live).await;

@@ -43,7 +43,9 @@ pub(super) fn check_accept(headers: &HeaderMap) -> Result<(), Problem> {
         return Ok(());
     }
     let mut ranges = given.flat_map(|value| value.split(','));
-    let takes_json = ranges.any(|range| matches!(essence(range), "*/*" | "application/*" | "application/json"));
+    let takes_json = ranges.any(|range| {
+        ["*/*", "application/*", "application/json"].iter().any(|json| essence(range).eq_ignore_ascii_case(json))
+    });
     match takes_json {
         true => Ok(()),
         false => Err(problem::BAD_REQUEST
@@ -87,7 +89,7 @@ pub(super) fn check_routing(headers: &HeaderMap, request: &Request<'_>) -> Resul
 /// Returns `true` if the client takes a stream of events.
 pub(super) fn takes_events(headers: &HeaderMap) -> bool {
     let given = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    given.flat_map(|value| value.split(',')).any(|range| essence(range) == "text/event-stream")
+    given.flat_map(|value| value.split(',')).any(|range| essence(range).eq_ignore_ascii_case("text/event-stream"))
 }
 
 /// The text of a header, which may be in base64: `=?base64?…?=`.
@@ -104,6 +106,19 @@ mod tests {
 
     use super::*;
     use mcp::message::{Incoming, read};
+
+    #[test]
+    fn media_types_are_taken_in_upper_and_lower_case() {
+        let accepting = |ranges: &[&'static str]| {
+            HeaderMap::from_iter(ranges.iter().map(|range| (ACCEPT, HeaderValue::from_static(range))))
+        };
+        for ranges in [&[][..], &["*/*"], &["Application/JSON"], &["text/html, APPLICATION/*;q=0.5"]] {
+            assert!(check_accept(&accepting(ranges)).is_ok(), "{ranges:?}");
+        }
+        assert!(check_accept(&accepting(&["text/event-stream"])).is_err());
+        assert!(takes_events(&accepting(&["application/json, Text/Event-Stream"])));
+        assert!(!takes_events(&accepting(&["application/json", "*/*"])));
+    }
 
     #[test]
     fn headers_for_routing_agree_with_the_body() {

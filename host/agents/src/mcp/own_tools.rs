@@ -165,11 +165,16 @@ fn unknown_operation(catalogue: &Catalogue, name: &str) -> Stop {
     })
 }
 
+/// The most operations that a search answers. Some clients write whole numbers with a fraction, and
+/// the schema takes them.
+fn found_at_most(limit: &Value) -> usize {
+    limit.as_f64().map_or(DEFAULT_FOUND, |limit| limit as usize)
+}
+
 async fn search(call: &ToolCall<'_>, catalogue: &Catalogue, arguments: &Params<'_>) -> Result<String, Stop> {
     let query = arguments.text("query").unwrap_or_default();
     let (connector, effect) = (arguments.text("connector"), arguments.text("effect"));
-    let limit =
-        arguments.value("limit").as_u64().and_then(|limit| usize::try_from(limit).ok()).unwrap_or(DEFAULT_FOUND);
+    let limit = found_at_most(&arguments.value("limit"));
     if let Some(unknown) = connector.as_deref().and_then(|connector| unknown_connector(call, catalogue, connector)) {
         return Err(unknown);
     }
@@ -320,6 +325,13 @@ mod tests {
     #[test]
     fn the_arguments_of_each_tool_have_a_schema() {
         assert_eq!(SCHEMAS.len(), Own::ALL.len());
+    }
+
+    #[test]
+    fn a_limit_may_be_written_with_a_fraction() {
+        for (limit, expected) in [(json!(3), 3), (json!(3.0), 3), (Value::Null, DEFAULT_FOUND)] {
+            assert_eq!(found_at_most(&limit), expected, "{limit}");
+        }
     }
 
     #[test]

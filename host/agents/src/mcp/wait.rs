@@ -14,9 +14,10 @@ use super::{events, result, rpc_error};
 use body::Body;
 use endpoint::authorize::AuthorizedCaller;
 use gateway::Gateway;
-use jobs::job_problem;
+use jobs::{JobError, job_problem};
 use mcp::{Revision, message};
 use problem::{self, Problem};
+use store::vault::VaultError;
 
 /// The longest time that a call waits for an operation that runs in the background.
 const JOB_WAIT: Duration = Duration::from_secs(25);
@@ -35,6 +36,8 @@ pub(super) struct JobWait {
     pause: Duration,
     /// The part of the job that the client knows to be done.
     told: f64,
+    /// The last look failed. The log says it once.
+    is_blind: bool,
 }
 
 /// The next step of the waiting call, by the state of its job.
@@ -55,7 +58,7 @@ impl JobWait {
         token: Option<String>,
     ) -> Self {
         let job = AbandonedJob { gateway: Arc::clone(gateway), caller: caller.clone(), id: job_id };
-        Self { job, revision, form, token, end: Instant::now() + JOB_WAIT, pause: LOOKS.0, told: 0.0 }
+        Self { job, revision, form, token, end: Instant::now() + JOB_WAIT, pause: LOOKS.0, told: 0.0, is_blind: false }
     }
 
     /// Waits for the end, and answers the result, or the id of the job if it takes longer.
@@ -95,11 +98,24 @@ impl JobWait {
         }))
     }
 
-    /// Looks at the job until there is something new.
+    /// Looks at the job until there is something new. A look that fails because of the database does
+    /// not end the wait: the job would be cancelled, although its caller has not gone.
     async fn step(&mut self) -> Result<Step, Problem> {
         loop {
             let AbandonedJob { gateway, caller, id } = &self.job;
-            let record = gateway.jobs.get(caller.jobs(), id).await.map_err(job_problem)?;
+            let record = match gateway.jobs.get(caller.jobs(), id).await {
+                Ok(record) => {
+                    self.is_blind = false;
+                    record
+                }
+                Err(error) if is_of_database(&error) => {
+                    if !std::mem::replace(&mut self.is_blind, true) {
+                        tracing::warn!(%error, job_id = id, "a job cannot be looked at now; its call waits on");
+                    }
+                    None
+                }
+                Err(error) => return Err(job_problem(error)),
+            };
             if let Some(record) = &record {
                 if let Some(result) = result::of_job(gateway, self.revision, record, &self.form) {
                     self.job.disarm();
@@ -131,6 +147,11 @@ impl JobWait {
         }
         json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}).to_string()
     }
+}
+
+/// Returns `true` if a look at a job failed because the database did. A later look may succeed.
+fn is_of_database(error: &JobError) -> bool {
+    matches!(error, JobError::Store(error) | JobError::Vault(VaultError::Store(error)) if error.is_failure())
 }
 
 /// The part of a job that is done, and the connector's words about it.

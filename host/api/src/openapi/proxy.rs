@@ -16,7 +16,7 @@ pub(crate) fn describe() -> Value {
             the service, and so are the headers that describe them; its errors have `X-Error-Source: upstream`. The key needs the scope `proxy` by name, and \
             counts GET and HEAD as `read`, POST, PUT and PATCH as `write`, and DELETE as `destructive`. A request counts \
             in each rate limit of the connector. Bodies may have any media type, and are streamed.",
-        "parameters": parameter_references(&["UserIdentifier", "IdempotencyKey"]),
+        "parameters": parameter_references(&["UserIdentifier", "IdempotencyKey", "RequestTimeout"]),
         "responses": {"200": {
             "description": "The response of the service, with its own status and media type.",
             "content": {"application/octet-stream": bytes()},

@@ -231,6 +231,15 @@ mod tests {
         }
     }
 
+    /// The gateway gives a tool another name if this one is too long.
+    #[test]
+    fn a_call_of_a_tool_is_shown_up_to_the_longest_names_that_the_gateway_keeps() {
+        let (_, _, commands) = FILES.iter().find(|(name, ..)| *name == "commands.js").unwrap();
+        let longest = |name: usize| format!(r"/^[\w.-]{{1,{name}}}$/");
+        let [tool, argument] = [mcp::names::MAX_TOOL_NAME, mcp::names::MAX_NAME].map(longest);
+        assert!(commands.contains(&format!("[toolName, argumentName] = [{tool}, {argument}]")), "{tool} {argument}");
+    }
+
     #[test]
     fn the_list_is_asked_for_before_the_modules_are_loaded() {
         let page = page();

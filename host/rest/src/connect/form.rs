@@ -16,6 +16,10 @@ use registry::Connector;
 use schema::Schema;
 use store::{AccountAddress, Integration};
 
+/// The most fields of a form that are read. Those of the page have some ten. A short field takes
+/// many times its size, and anyone can send a form.
+const MAX_FIELDS: usize = 100;
+
 /// The fields of a form.
 #[derive(Default)]
 pub(super) struct Form {
@@ -32,7 +36,7 @@ pub(super) struct Form {
 impl Form {
     pub(super) fn parse(body: &[u8]) -> Self {
         let mut form = Self::default();
-        for (name, value) in form_urlencoded::parse(body) {
+        for (name, value) in form_urlencoded::parse(body).take(MAX_FIELDS) {
             match &*name {
                 "connector" => form.connector = Some(value.into_owned()),
                 "finish" => form.is_finish = true,
@@ -124,5 +128,11 @@ mod tests {
         assert_eq!(credentials(b"key_file=hunter2", &of_account), json!({"key_file": "hunter2"}));
         let login = KeyForm::Login.form();
         assert_eq!(credentials(b"username=ann&password=&api_key=1", &login), json!({"username": "ann"}));
+    }
+
+    #[test]
+    fn a_form_has_a_limited_number_of_fields() {
+        let filled = |count: usize| Form::parse("a=b&".repeat(count).as_bytes()).filled.len();
+        assert_eq!((filled(MAX_FIELDS), filled(MAX_FIELDS + 1), filled(200_000)), (100, 100, 100));
     }
 }

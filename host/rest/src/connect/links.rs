@@ -34,7 +34,7 @@ pub async fn create_link(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result
     let Some(key) = idempotency::key_in_headers(&head.headers)? else {
         return create_now(gateway, &caller, body).await;
     };
-    let request: [&[u8]; 3] = [b"POST", b"/connect-links", &body];
+    let request: [&[u8]; 4] = [b"POST", b"/connect-links", &body, caller.maker()];
     let running = {
         let (gateway, caller, body) = (Arc::clone(gateway), caller.clone(), body.clone());
         async move { create_now(&gateway, &caller, body).await }

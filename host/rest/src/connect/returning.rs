@@ -34,6 +34,10 @@ pub(crate) async fn check_return(
     let browser = link.as_ref().and_then(|link| Browser::of_request(headers, link).filter(|browser| browser.has(link)));
     match browser {
         Some(browser) => Ok(Some(ReturningBrowser { token: browser.token().to_owned(), words })),
+        // The cookie ends with the link.
+        None if link.as_ref().is_none_or(|link| link.has_expired) => {
+            Err(message_in(words, StatusCode::GONE, words.ended, ROOT))
+        }
         None => {
             tracing::warn!("another browser came back from the provider than the one that has the link");
             Err(message_in(words, StatusCode::FORBIDDEN, words.other_browser, ROOT))

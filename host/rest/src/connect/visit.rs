@@ -47,11 +47,21 @@ pub async fn open_page(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
         Ok(link) => link,
         Err(response) => return Ok(response),
     };
-    if link.browser.is_some() && !Browser::of_request(&head.headers, &link).is_some_and(|browser| browser.has(&link)) {
+    let browser = Browser::of_request(&head.headers, &link);
+    if link.browser.is_some() && !browser.as_ref().is_some_and(|browser| browser.has(&link)) {
         return Ok(refusal(words, StatusCode::FORBIDDEN, words.other_browser));
     }
     let mistake = parse_mistake(words, head.uri.query().unwrap_or_default());
-    Ok(page_of(gateway, words, &link, mistake).await)
+    let mut response = page_of(gateway, words, &link, mistake).await;
+    // The cookie does not claim the link. If a button is pressed twice, the browser drops the answer
+    // to the first form with its cookie, and the second form must not come from another browser.
+    if browser.is_none()
+        && let Ok(secret) = random_secret()
+    {
+        let cookie = Browser::new(secret, arguments.token).set_cookie(&link, &gateway.config);
+        response.headers_mut().extend(cookie.map(|cookie| (SET_COOKIE, cookie)));
+    }
+    Ok(response)
 }
 
 /// POST /connect/{token}: a button of the page.

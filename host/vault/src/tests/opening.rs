@@ -18,6 +18,7 @@ on_every_database!(
     a_master_key_that_others_can_read_is_made_private,
     gateways_that_start_at_once_share_one_master_key_and_one_data_key,
     of_gateways_with_separate_files_one_stores_the_data_key_and_the_others_are_refused,
+    unknown_data_keys_that_are_asked_for_at_once_share_reads,
 );
 
 async fn of_many_first_data_keys_one_is_stored(site: Site) {
@@ -209,6 +210,29 @@ async fn of_gateways_with_separate_files_one_stores_the_data_key_and_the_others_
     assert!(second.refusal().await.contains("is the wrong one"));
     second.copy_file_from(&first);
     second.vault().await;
+}
+
+/// Otherwise, those who send made-up values would keep others from sealing secrets.
+async fn unknown_data_keys_that_are_asked_for_at_once_share_reads(site: Site) {
+    let machine = Machine::on(&site).await;
+    let vault = machine.vault().await;
+    let ask = |number: usize| {
+        let (vault, sealed) = (vault.clone(), Sealed { key_id: format!("none_{number}"), bytes: vec![0; 64] });
+        tokio::spawn(async move {
+            assert!(matches!(vault.unseal(&["a"], &sealed).await, Err(VaultError::UnknownKey { .. })));
+            // Each read makes another list.
+            vault.inner.keys.load_full()
+        })
+    };
+    let asking: Vec<_> = (0..50).map(ask).collect();
+    let mut lists = Vec::new();
+    for asked in asking {
+        let list = asked.await.unwrap();
+        if !lists.iter().any(|known| Arc::ptr_eq(known, &list)) {
+            lists.push(list);
+        }
+    }
+    assert!(lists.len() < 10, "{} reads", lists.len());
 }
 
 #[tokio::test]

@@ -15,10 +15,10 @@ use crate::integrations::{begin, client, connect};
 /// The most clicks from the start page to a reason.
 const MOST_CLICKS: u64 = 3;
 
-/// A gateway with five people who complain. The account of ann has expired. The service that bob
+/// A gateway with six people who complain. The account of ann has expired. The service that bob
 /// calls is down. The client secret with which cid connects is wrong. The application of dora sends
-/// what is not valid. The receiver of the webhook of eve is down. Many calls of bob have succeeded
-/// since then, and have records too.
+/// what is not valid. The receiver of the webhook of eve is down. The agent of gil calls the
+/// service that is down. Many calls of bob have succeeded since then, and have records too.
 struct World {
     gateway: Gateway,
     /// A key that someone has found, and whose name is `lost`.
@@ -72,6 +72,10 @@ fn world() -> World {
     make_secret(&client(&gateway, "acme", None, "operate,integrate"));
     let urls = json!([format!("{}/hook", receiver.url())]);
     user("acme", "eve").call("plain/fetch", json!({"path": "/", "callback_urls": urls})).ok();
+    let made = client(&gateway, "acme", None, "operate").post("/agent-sessions", json!({"subject": "gil"})).json();
+    let tool = json!({"name": "plain__forward", "arguments": {"path": "/down"}});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool});
+    gateway.anonymous().with_key(made["token"].as_str().unwrap()).request("POST", "/mcp").json(&call).send().ok();
     // An application that is named like a connector.
     operator.post("/admin/keys", json!({"name": "plain", "scopes": ["operate"]}));
     let lost = operator.post("/admin/keys", json!({"name": "lost", "scopes": ["operate"]})).json();
@@ -83,8 +87,10 @@ fn world() -> World {
         let calls = operator.get("/admin/calls?limit=200").ok();
         let failed = operator.get("/admin/calls?failed=true").ok();
         let not_valid = operator.get("/admin/calls?subject=dora").ok();
+        let of_agent = operator.get("/admin/calls?subject=gil").ok();
         let count = |page: &Value, name: &str| page[name].as_array().unwrap().len();
-        let is_recorded = count(&failed, "calls") >= 4 && count(&not_valid, "calls") == 50;
+        let is_recorded =
+            count(&failed, "calls") >= 4 && count(&not_valid, "calls") == 50 && count(&of_agent, "calls") == 1;
         (count(&webhooks, "webhooks") == 1 && is_recorded && count(&calls, "calls") == 200).then_some(())
     });
     let key = lost["key"].as_str().unwrap().to_owned();
@@ -112,6 +118,9 @@ fn an_operator_gets_from_each_complaint_to_its_reason_in_three_clicks() {
             {"search": "ann", "title": "User ann"}, {"link": "Open the last call", "title": "Call"}]},
         {"name": "call of a refused client", "reason": "invalid_client", "steps": [
             {"search": "cid", "title": "User cid"}, {"link": "Open the last call", "title": "Call"}]},
+        // The last one: the program looks at the links of its page.
+        {"name": "call of an agent", "reason": "ags_", "steps": [
+            {"search": "gil", "title": "User gil"}, {"link": "Open the last call", "title": "Call"}]},
     ]);
     let programs = Programs::of("browser", "console-complaints");
     programs.copy(&["console_complaints.mjs", "console_person.mjs", "looks.mjs"]);
@@ -141,6 +150,9 @@ fn an_operator_gets_from_each_complaint_to_its_reason_in_three_clicks() {
         assert!(seen["found"][name].as_str().unwrap().contains(text), "{name}: {seen:#}");
     }
     assert!(!seen["urls"].to_string().contains(&world.key), "a key is in no address");
+    let to_session = seen["toSession"].as_array().unwrap();
+    let is_to_audit = |href: &Value| href.as_str().is_some_and(|href| href.starts_with("#/audit?target=ags_"));
+    assert!(to_session.len() == 1 && to_session.iter().all(is_to_audit), "{to_session:?}");
     assert_eq!(seen["shortcut"], true, "the shortcut leads to the search field");
     let page = seen["pages"]["expired account"].as_str().unwrap();
     assert!(page.contains("Keys of this user"), "the key of ann: {page}");

@@ -3,7 +3,7 @@
 import { call as request, useDocument, useLoad, withQuery } from "./api.js";
 import { curl } from "./commands.js";
 import { List } from "./list.js";
-import { Awaited, Code, ExactTime, Facts, html, IdLink, Refresh, Section, State, Status, Table, Text, text, Time, Title } from "./parts.js";
+import { Actor, Awaited, Code, ExactTime, Facts, html, IdLink, Refresh, Section, State, Status, Table, Text, text, Time, Title } from "./parts.js";
 import { to } from "./route.js";
 import { words } from "./words.js";
 
@@ -56,7 +56,7 @@ function Details({ call, session }) {
       [words.tenant, html`<${IdLink} kind="tenants" id=${tenant} />`],
       [words.subject, html`<${IdLink} kind="people" id=${subject} />`],
       [words.integrations.account, account && html`<a href=${to(["integrations"], accounts)}><${Text} of=${account} /></a>`],
-      [words.key, html`<${IdLink} kind="keys" id=${call.key_id} />`],
+      [words.key, html`<${Actor} of=${call.key_id} />`],
       [words.gateway, html`<a href=${to(["gateways"])}><${Text} of=${call.gateway} /></a>`],
       [say.idempotency, html`<${Text} of=${call.idempotency} />`],
       [words.job, html`<${IdLink} kind="jobs" id=${call.job_id} />`],
@@ -96,7 +96,8 @@ function Reason({ call }) {
 function placesOf({ problem, owner, connector, operation, tenant, subject, user_identifier: account, key_id: key, at }) {
   const hourBefore = new Date(new Date(at) - 3_600_000).toISOString();
   const places = {
-    key: key && [["keys", key], say.toKey],
+    // An agent session has no page.
+    key: key?.startsWith("key_") && [["keys", key], say.toKey],
     tries: isOperation(operation) && [["try", connector, operation], say.tryIt],
     connector: [["connectors", connector], say.toConnector],
     client: [["tenants", tenant], say.toClients],

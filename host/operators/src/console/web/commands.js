@@ -18,13 +18,13 @@ export function curl(session, connector, operation, body, headers = {}) {
   return lines.join(" \\\n  ");
 }
 
-/** A name that agents can use as it is. The gateway gives others a similar name, which `tools/list` tells. */
-const plain = /^[\w.-]{1,64}$/;
+/** Names of tools and of arguments that agents can use as they are. The gateway gives others a similar name, which `tools/list` tells. */
+const [toolName, argumentName] = [/^[\w.-]{1,47}$/, /^[\w.-]{1,64}$/];
 
 /** The message with which an agent calls the operation as a tool; nothing if a name in it is another one there. */
 export function toolCall(connector, operation, body, account) {
   const name = `${connector}__${operation}`;
-  if (![name, ...Object.keys(body ?? {})].every((each) => plain.test(each))) return null;
+  if (!toolName.test(name) || !Object.keys(body ?? {}).every((each) => argumentName.test(each))) return null;
   const params = { name, arguments: { ...body, ...(account && { account }) } };
   return JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }, null, 2);
 }

@@ -19,6 +19,7 @@ const BY_PREFIX = {
   msg_: (id) => [["webhooks"], { id }],
   evt_: (id) => [["webhooks"], { id }],
   lnk_: (id) => [["audit"], { target: id }],
+  ags_: (id) => [["audit"], { target: id }],
 };
 
 /** What an API key or the token of an agent session begins with. */

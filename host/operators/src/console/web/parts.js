@@ -22,7 +22,7 @@ const WORD = 12;
 const PART = 17;
 
 /** An id of the gateway, of a request, or a UUID, which is a word of a text. */
-const ID = /(?<=^|[\s(`])((?:key|int|job|trg|inb|msg|evt|lnk|whs|ibs)_[0-9A-Za-z]{12,}|[0-9a-f]{8,}(?:-[0-9a-f]+)+)(?=$|[\s)`,.;:])/;
+const ID = /(?<=^|[\s(`])((?:key|ags|int|job|trg|inb|msg|evt|lnk|whs|ibs)_[0-9A-Za-z]{12,}|[0-9a-f]{8,}(?:-[0-9a-f]+)+)(?=$|[\s)`,.;:])/;
 
 /** The longest id that columns show whole. */
 const WHOLE = 22;
@@ -61,8 +61,12 @@ export function IdLink({ kind, id }) {
   return html`<a href=${to([kind, id])}><${Text} of=${id} /></a>`;
 }
 
-/** The actor of a change, which is a link if it is a key. */
-export const Actor = ({ of }) => (of?.startsWith("key_") ? html`<${IdLink} kind="keys" id=${of} />` : html`<${Text} of=${of} />`);
+/** The key or the agent session of a change or of a call, which is a link. Any other actor is a text. The audit has who made a session. */
+export function Actor({ of }) {
+  if (of?.startsWith("key_")) return html`<${IdLink} kind="keys" id=${of} />`;
+  if (of?.startsWith("ags_")) return html`<a href=${to(["audit"], { target: of })}><${Text} of=${of} /></a>`;
+  return html`<${Text} of=${of} />`;
+}
 
 /** The times on the page, each of which says anew how long ago it was. */
 const shownTimes = new Set();

@@ -103,7 +103,7 @@ export const words = {
     several: "Several things have this name.",
     key: (name, prefix) => (prefix ? `Key ${name}, which begins with ${prefix}` : `Key ${name}`),
     shortcut: "Ctrl+K or ⌘K leads here",
-    hint: "The field takes the id of a request, key, account, job, trigger, inbox, webhook or link, and the whole name of a user, account, tenant, key or connector. It takes an e-mail address as the service knows it, and the first 8 characters of a key.",
+    hint: "The field takes the id of a request, key, agent session, account, job, trigger, inbox, webhook or link, and the whole name of a user, account, tenant, key or connector. It takes an e-mail address as the service knows it, and the first 8 characters of a key.",
   },
   signIn: "Sign in",
   signInAt: (host) => `Sign in at ${host}`,
