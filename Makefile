@@ -273,11 +273,11 @@ $(COMPONENTIZE_PY): $(SDK_PYTHON)/requirements.txt | setup-python
 	@python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --target $@.new --requirement $<
 	@mv $@.new $@
 
-# npm packs no file from above the package, so the package has a copy of the contract.
+# npm packs no file from above the package and no link, so the package has a copy of the contract.
 $(SDK_JS)/connector.wit: wit/connector.wit
 	@cp $< $@
 
-sdks: $(ROWS) ## Build what the SDKs for JavaScript and Python have and the source does not
+sdks: $(ROWS) $(SDK_JS)/connector.wit ## Build what the SDKs for JavaScript and Python have and the source does not
 
 $(ROWS) &: $(shell find wit/rows wit/rows_module wit/rules -name '*.rs' -o -name Cargo.toml) | setup
 	@connectors/build.sh --only -p rows_module
@@ -327,9 +327,10 @@ bench: dist $(DEBIAN)/bench $(NODE)/browser browser ## Measure the optimised gat
 	@connectors/build.sh --only -p bench_serve
 	@$(BY_PROFILE) tests/postgres.sh cargo bench --workspace --bench figures --target $(TRIPLE) -- $(T)
 
-lint: setup ## Check format, lints, words, and places of files, clocks and names
+lint: setup ## Check format, lints, words, places of files, clocks and names, and the features of crates
 	@host/places.sh
 	@host/words.sh
+	@host/features.sh
 	@cargo fmt --all --check
 	@cargo clippy --workspace --all-targets --features simulation/run -- -D warnings
 

@@ -35,11 +35,11 @@ install -m 644 host/docs/*.md "$root/docs"
 install -m 644 host/docs/pictures/* "$root/docs/pictures"
 install -m 644 host/docs/operations/* "$root/docs/operations"
 # What authors of connectors need, in the folders of the source, because the files name each other by them. Links become files.
-# `make sdks` has built the module of rows.
+# `make sdks` has made the files that git does not have.
 mkdir "$root/sdk"
 git ls-files -z Cargo.toml LICENSE wit connectors/docs connectors/sdk connectors/sdk-js connectors/sdk-python ':!wit/frozen' ':!*/test/*' \
-  ':!*/tests/*' | tar --null --files-from=- --dereference -cf - connectors/sdk-js/rows.wasm connectors/sdk-python/connector_sdk/rows.wasm |
-  tar -xf - -C "$root/sdk"
+  ':!*/tests/*' | tar --null --files-from=- --dereference -cf - connectors/sdk-js/{connector.wit,rows.wasm} \
+  connectors/sdk-python/connector_sdk/rows.wasm | tar -xf - -C "$root/sdk"
 python3 host/deploy/bill_of_materials.py "$target" "$root"
 
 # The list of the archive names every other file, so that `sha256sum -c` finds a damaged one.

@@ -3,10 +3,15 @@
 
 import { encode, encodeName } from "./encoding.js";
 import { isFile } from "./fields.js";
+import { Mistake } from "./mistake.js";
+
+/** The clauses that say what a row sends. */
+export const ROW_CLAUSES = ["form", "multipart", "fixed_body", "default_query", "default_query_unless"];
 
 /** The row of a request. `fields` have their places, and `table` has the headers of all rows. */
 export function declarationOf(table, { method, upstream, path }, fields, clauses) {
   const { fixed_body = {}, form, multipart } = clauses;
+  if (form && multipart) throw new Mistake("a body is sent as a `form` or as `multipart`, which is a form with files; leave one out");
   return {
     method,
     upstream,

@@ -8,7 +8,7 @@ const STRINGS = ["one_of", "pattern", "format", "max_bytes"];
 const COMMON = ["doc", "in", "as", "default", "sent", "assumed", "nullable", "secret"];
 const LISTS = ["joined", "repeated"];
 /** The modifiers that say how a row sends a field. */
-const OF_ROWS = ["in", "as", "sent", "nullable", "joined", "repeated", "keeps_slashes", "odata_string"];
+const OF_ROWS = ["in", "as", "sent", "assumed", "nullable", "joined", "repeated", "keeps_slashes", "odata_string"];
 /** The modifiers that an item of a list may have. */
 const OF_ITEMS = ["one_of", "pattern", "format"];
 
@@ -51,9 +51,12 @@ export function object(fields, modifiers = {}) {
   return new Field(members ? "members" : "object", modifiers, ["without", "max_bytes"], { members });
 }
 
+/** Returns `true` if a modifier says how a row sends the field. */
+export const isOfRow = (field) => OF_ROWS.some((word) => field[word] !== undefined);
+
 /** A field inside of an object. Modifiers that would have no effect there are refused, as in Rust. */
 function inside(field) {
-  if (OF_ROWS.some((word) => field[word] !== undefined)) {
+  if (isOfRow(field)) {
     throw new Mistake(`\`${field.name}\`: an object is sent as it is, so this modifier does not belong to a field inside of it`);
   }
   if (field.kind === "entries") throw new Mistake(`\`${field.name}\`: \`entries\` do not belong into an object; write its fields`);

@@ -60,20 +60,6 @@ export function scalar(text) {
 }
 
 /**
- * An integer in plain digits; JSON may write it as `1.0` or `1e2`. `undefined` if it has a fraction
- * or more than 18 digits.
- */
-export function integer(text) {
-  if (!/[.eE]/.test(text)) return text;
-  const [, whole, decimals = "", power = "0"] = /^(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
-  if (whole === undefined) return undefined;
-  const fraction = decimals.replace(/0+$/, "");
-  const zeros = Number(power) - fraction.length;
-  if (zeros < 0 || whole.length + fraction.length + zeros > 19) return undefined;
-  return BigInt(whole + fraction + "0".repeat(zeros)).toString();
-}
-
-/**
  * The text without blanks between its tokens and without unneeded escapes: the shortest form in
  * UTF-8.
  */

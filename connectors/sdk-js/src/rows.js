@@ -1,16 +1,16 @@
 // The rows of a table: an operation that is one request, or a function.
 
-import { declarationOf } from "./declared_rows.js";
-import { fieldSchema, named, schemaOf, string } from "./fields.js";
+import { ROW_CLAUSES, declarationOf } from "./declared_rows.js";
+import { fieldSchema, isOfRow, named, schemaOf, string } from "./fields.js";
 import { host } from "./host.js";
 import { Mistake, checkFunction, only } from "./mistake.js";
-import { integer as plainInteger, members as jsonMembers, items as jsonItems, scalar } from "./reader.js";
+import { members as jsonMembers, items as jsonItems, scalar } from "./reader.js";
 import { ROLES, inputSchema } from "./triggers.js";
 
 const CLAUSES = [
   "doc", "fields", "example", "effect", "rate_limit", "pages", "answers", "answer_schema", "no_envelope", "background",
 ];
-const OF_REQUESTS = ["check", "via", "form", "multipart", "fixed_body", "default_query", "default_query_unless"];
+const FUNCTIONS = ["check", "via"];
 const EFFECTS = ["read", "write", "destructive"];
 
 /** An operation before the table is known. */
@@ -21,7 +21,7 @@ class Row {
 }
 
 const request = (method, effect) => (upstream, path, clauses = {}) =>
-  new Row({ method, upstream, path, effect }, clauses, [...CLAUSES, ...OF_REQUESTS]);
+  new Row({ method, upstream, path, effect }, clauses, [...CLAUSES, ...FUNCTIONS, ...ROW_CLAUSES]);
 
 export const get = request("get", "read");
 export const head = request("head", "read");
@@ -65,35 +65,9 @@ export function operation(table, name, row) {
     return { name, ...clauses, doc, no_envelope: true, declared: row.declared, effect, fields: [], role, run: action.run, schema: inputSchema(role) };
   }
   const declared = named(clauses.fields ?? {});
-  checkBackground(clauses, declared);
   const fields = action.method ? fieldsOf(action, declared) : declared;
-  const request = action.method ? requestOf(table, action, fields, clauses) : undefined;
-  if (clauses.pages?.into !== undefined) checkInput(name, fields, clauses.pages.into);
+  const request = action.method ? declarationOf(table, action, fields, clauses) : undefined;
   return { name, ...clauses, declared: row.declared, effect, fields, run: action.run, request, via: clauses.via ?? table.via, schema: schemaOf(fields) };
-}
-
-/** The pointer of `pages` leads to a field, which takes the next page. */
-function checkInput(owner, fields, pointer) {
-  const [first, ...rest] = pointer.split("/").slice(1).map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
-  if (first === undefined) throw new Mistake(`say in \`into\` which field takes the next page, as in \`/page\``);
-  const field = fields.find((known) => known.name === first);
-  if (field === undefined) throw new Mistake(`\`into\`: \`${owner}\` has no field \`${first}\``);
-  if (field.kind === "members") return checkInput(first, field.members, ["", ...rest].join("/"));
-  if (field.kind === "entries" && !field.entries.some((entry) => rest.length === 1 && entry.name === rest[0])) {
-    throw new Mistake(rest.length === 1 ? `\`into\`: \`${first}\` has no entry \`${rest[0]}\`` : `say in \`into\` which entry takes the next page: \`/${first}/…\``);
-  }
-  if (rest.length > 0 && !["entries", "object"].includes(field.kind)) throw new Mistake(`\`into\`: \`${first}\` is not an object`);
-}
-
-/** The gateway reads the field by which callers wait. */
-function checkBackground({ background }, fields) {
-  if (!background || fields.some((field) => field.name === "waiting" && field.kind === "boolean")) return;
-  throw new Mistake('a row with `background` has the field `"waiting?": boolean({ default: false })`, by which callers wait');
-}
-
-function requestOf(table, action, fields, clauses) {
-  if (clauses.form && clauses.multipart) throw new Mistake("a body is sent as a `form` or as `multipart`, which is a form with files; leave one out");
-  return declarationOf(table, action, fields, clauses);
 }
 
 /** The declared fields, and those that the path implies, with their places. */
@@ -142,6 +116,7 @@ export function settingsOf(declared) {
     // `named` refuses defaults of fields without `?`; the operator may always leave a setting out.
     const [setting] = named({ [`${name}?`]: field });
     if (!setting.doc) throw new Mistake(`say in \`doc\` of the setting \`${name}\` what the operator sets with it`);
+    if (isOfRow(setting)) throw new Mistake(`setting \`${name}\`: this modifier is for fields of a row`);
     fields.push(setting);
     const { default: value, doc, ...type } = setting;
     const text = value === undefined ? undefined : JSON.stringify(value);
@@ -169,8 +144,6 @@ function valueOf(field, text) {
   switch (field.kind) {
     case "string_or_list":
       return [JSON.parse(text)].flat();
-    case "integer":
-      return Number(plainInteger(text) ?? text);
     case "entries":
       return Object.fromEntries(
         jsonMembers(text)

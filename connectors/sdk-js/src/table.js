@@ -118,7 +118,9 @@ export class Table {
       headers: this.#headers,
       rows: this.#requests().map(({ name, request, schema, effect, declared }) => ({ operation: name, row: request, input: schema, effect, declared })),
       fields: [
-        ...[...this.#operations.values()].map(({ name, fields, declared }) => ({ operation: name, fields: fields.map(plainField), declared })),
+        ...[...this.#operations.values()].map(({ name, fields, pages, background, declared }) => {
+          return { operation: name, fields: fields.map(plainField), into: pages?.into, background, declared };
+        }),
         { operation: null, fields: this.#fields.map(plainField), declared: this.declared },
       ],
       examples: [...this.#operations.values()]

@@ -9,7 +9,7 @@ import { refusal } from "../src/build/node.js";
 const text = (path) => readFileSync(new URL(path, import.meta.url), "utf8");
 
 test("the package has the contract", () => {
-  assert.equal(text("../connector.wit"), text("../../../wit/connector.wit"), "copy wit/connector.wit to connectors/sdk-js");
+  assert.equal(text("../connector.wit"), text("../../../wit/connector.wit"), "`make sdks` copies it");
   assert.ok(JSON.parse(text("../package.json")).files.includes("connector.wit"));
 });
 

@@ -86,13 +86,18 @@ test("mistakes in rows have the words that they have in Rust", () => {
   }
 });
 
-test("the types of functions and settings have the rules that they have in rows", () => {
-  const wrong = () => integer({ min: 5, max: 1, doc: "A" });
-  const rule = "the lower bound is not larger than the upper bound";
-  const one = read(() => 1, { doc: "One", fields: { a: list(object({ b: wrong() })) } });
-  assert.throws(() => checkRows(table({ one })), { name: "Mistake", message: `operation \`one\`: field \`a.b\`: ${rule}` });
-  const settings = { s: wrong() };
-  assert.throws(() => checkRows(table({ one: get("api", "/x", { doc: "One" }) }, { settings })), { name: "Mistake", message: `setting \`s\`: ${rule}` });
+test("the types of functions have the rules that they have in rows", () => {
+  const one = read(() => 1, { doc: "One", fields: { a: list(object({ b: integer({ min: 5, max: 1 }) })) } });
+  const message = "operation `one`: field `a.b`: the lower bound is not larger than the upper bound";
+  assert.throws(() => checkRows(table({ one })), { name: "Mistake", message });
+});
+
+test("mistakes in settings have the words that they have in Rust", () => {
+  assert.ok(shared.settings.length > 4);
+  for (const { field, mistake } of shared.settings) {
+    const check = () => checkRows(table({ one: get("api", "/x", { doc: "One" }) }, { settings: fieldsOf({ s: field }) }));
+    assert.throws(check, { name: "Mistake", message: mistake });
+  }
 });
 
 test("a header depends on parameters that a row has", () => {

@@ -29,7 +29,7 @@ test("the page has the words of the table", () => {
   const [statements, rows, types, modifiers] = sections();
   assert.deepEqual(sorted(statements), sorted([...list("table.js", "STATEMENTS"), ...list("table.js", "UPSTREAM")]));
   const functions = ["get", "head", "post", "put", "patch", "del", "read", "write", "destructive", "internal"];
-  const clauses = [...list("rows.js", "CLAUSES"), ...list("rows.js", "OF_REQUESTS"), ...list("table.js", "PAGES")];
+  const clauses = [...list("rows.js", "CLAUSES"), ...list("rows.js", "FUNCTIONS"), ...list("declared_rows.js", "ROW_CLAUSES"), ...list("table.js", "PAGES")];
   assert.deepEqual(sorted(rows), sorted([...functions, ...clauses]));
   for (const word of [...functions, ...types]) assert.equal(typeof sdk[word], "function", word);
   const known = ["COMMON", "BOUNDS", "STRINGS", "LISTS"].flatMap((name) => list("fields.js", name));

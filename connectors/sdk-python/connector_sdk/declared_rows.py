@@ -6,14 +6,25 @@ The rules of rows, and the requests that follow from them, are those of the crat
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from .encoding import encode, encode_name
 from .fields import Field
+from .mistake import Mistake
 from .reader import written
 
 #: A row, a header or a part of them, as plain data. A value of a variant is `{"tag": …, "val": …}`.
 Data = dict[str, Any]
+
+
+class RowClauses(TypedDict, total=False):
+    """The clauses that say what a row sends."""
+
+    form: bool
+    multipart: bool
+    fixed_body: dict[str, Any]
+    default_query: dict[str, Any]
+    default_query_unless: list[str]
 
 
 def declaration_of(
@@ -23,6 +34,8 @@ def declaration_of(
 
     `fields` have their places, and `headers` and `lists` are those of the table.
     """
+    if clauses.get("form") and clauses.get("multipart"):
+        raise Mistake("a body is sent as a `form` or as `multipart`, which is a form with files; leave one out")
     encoding = "form" if clauses.get("form") else "multipart" if clauses.get("multipart") else "json"
     return {
         "method": method,

@@ -66,7 +66,7 @@ class Entry(TypedDict, total=False):
 
 
 #: The modifiers that say how a row sends a field.
-_OF_ROWS = ("in_", "as_", "sent", "nullable", "joined", "repeated", "keeps_slashes", "odata_string")
+_OF_ROWS = ("in_", "as_", "sent", "assumed", "nullable", "joined", "repeated", "keeps_slashes", "odata_string")
 #: The modifiers that an item of a list may have.
 _OF_ITEMS = ("one_of", "pattern", "format")
 
@@ -103,6 +103,11 @@ class Field:
     @property
     def is_object(self) -> bool:
         return self.kind in ("object", "members")
+
+    @property
+    def is_of_row(self) -> bool:
+        """`True` if a modifier says how a row sends the field."""
+        return any(word in self for word in _OF_ROWS)
 
     @property
     def is_file(self) -> bool:
@@ -152,7 +157,7 @@ def object_of(fields: Mapping[str, Field] | None = None, **modifiers: Unpack[Obj
 
 def _inside(field: Field) -> Field:
     """A field inside of an object. Modifiers that would have no effect there are refused, as in Rust."""
-    if any(word in field for word in _OF_ROWS):
+    if field.is_of_row:
         raise Mistake(f"`{field.name}`: an object is sent as it is, so this modifier does not belong to a field inside of it")
     if field.kind == "entries":
         raise Mistake(f"`{field.name}`: `entries` do not belong into an object; write its fields")

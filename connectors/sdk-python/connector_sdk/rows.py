@@ -10,7 +10,7 @@ from keyword import iskeyword
 from typing import Any, Literal, TypedDict, Unpack
 
 from . import reader
-from .declared_rows import Data, declaration_of
+from .declared_rows import Data, RowClauses, declaration_of
 from .fields import Field, named, string
 from .host import host
 from .http import Request
@@ -48,15 +48,10 @@ class Clauses(TypedDict, total=False):
     background: bool
 
 
-class RequestClauses(Clauses, total=False):
+class RequestClauses(Clauses, RowClauses, total=False):
     effect: Effect
     check: Callable[..., None]
     via: Callable[[Request], Any]
-    form: bool
-    multipart: bool
-    fixed_body: dict[str, Any]
-    default_query: dict[str, Any]
-    default_query_unless: list[str]
 
 
 @dataclass
@@ -152,7 +147,6 @@ def function(context: Context, name: str, doc: str | None, effect: Effect, run: 
     _check(context, name, doc, clauses)
     check_function("the function", run)
     fields = named(clauses.get("fields", {}))
-    _check_fields(name, fields, clauses)
     check_arguments("the function", run, [argument(field) for field in fields])
     return Operation(name, doc or "", effect, clauses, fields, run=run)
 
@@ -179,8 +173,6 @@ def request(context: Context, name: str, row: Row) -> Operation:
     clauses = row.clauses
     only(clauses, RequestClauses.__annotations__, "a row")
     _check(context, name, row.doc, clauses)
-    if clauses.get("form") and clauses.get("multipart"):
-        raise Mistake("a body is sent as a `form` or as `multipart`, which is a form with files; leave one out")
     names = re.findall(r"\{([^{}]*)\}", row.path.partition("?")[0])
     names = [found for found in names if not found.startswith("settings.")]
     declared = named(clauses.get("fields", {}))
@@ -190,7 +182,6 @@ def request(context: Context, name: str, row: Row) -> Operation:
     for word in ("check", "via"):
         if word in clauses:
             check_function(f"`{word}`", clauses[word])
-    _check_fields(name, fields, clauses)
     if "check" in clauses:
         check_arguments("`check`", clauses["check"], [argument(field) for field in fields])
     request = declaration_of(row.method, row.upstream, row.path, fields, context.headers, context.lists, clauses)
@@ -207,41 +198,6 @@ def _check(context: Context, name: str, doc: str | None, clauses: Clauses) -> No
         raise Mistake("say what the operation does: in the third argument of a row, or in the docstring of a function")
     if "rate_limit" in clauses and clauses["rate_limit"] not in context.rate_limits:
         raise Mistake(f"there is no rate limit `{clauses['rate_limit']}`")
-    if clauses.get("background"):
-        _check_background(clauses.get("fields", {}))
-
-
-def _check_fields(name: str, fields: list[Field], clauses: Clauses) -> None:
-    """The parts of a row that refer to its fields."""
-    into = clauses.get("pages", {}).get("into")
-    if into is not None:
-        _check_input(name, fields, into.split("/")[1:])
-
-
-def _check_input(owner: str, fields: list[Field], steps: list[str]) -> None:
-    """The pointer of `pages` leads to a field, which takes the next page."""
-    if not steps:
-        raise Mistake("say in `into` which field takes the next page, as in `/page`")
-    first, *rest = (step.replace("~1", "/").replace("~0", "~") for step in steps)
-    field = next((known for known in fields if known.name == first), None)
-    if field is None:
-        raise Mistake(f"`into`: `{owner}` has no field `{first}`")
-    if field.kind == "members":
-        _check_input(first, field.members or [], steps[1:])
-    elif field.kind == "entries":
-        if len(rest) != 1:
-            raise Mistake(f"say in `into` which entry takes the next page: `/{first}/…`")
-        if all(entry != rest[0] for entry, _ in field.entries):
-            raise Mistake(f"`into`: `{first}` has no entry `{rest[0]}`")
-    elif rest and field.kind != "object":
-        raise Mistake(f"`into`: `{first}` is not an object")
-
-
-def _check_background(fields: Mapping[str, Field]) -> None:
-    """The gateway reads the field by which callers wait."""
-    found = next((field for key, field in fields.items() if key.removesuffix("?") == "waiting"), None)
-    if not isinstance(found, Field) or found.kind != "boolean":
-        raise Mistake('a row with `background` has the field `"waiting?": boolean(default=False)`, by which callers wait')
 
 
 def _placed(field: Field, method: str, names: list[str]) -> Field:

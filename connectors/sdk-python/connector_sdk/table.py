@@ -175,7 +175,15 @@ class Connector:
                 for found in self._requests
             ],
             "fields": [
-                *({"operation": found.name, "fields": [plain_field(field) for field in found.fields]} for found in operations),
+                *(
+                    {
+                        "operation": found.name,
+                        "fields": [plain_field(field) for field in found.fields],
+                        "into": found.clauses.get("pages", {}).get("into"),
+                        "background": found.clauses.get("background", False),
+                    }
+                    for found in operations
+                ),
                 {"operation": None, "fields": self._settings_fields},
             ],
             "examples": [
@@ -277,6 +285,8 @@ def _settings(declared: Mapping[str, Field]) -> tuple[list[dict[str, Any]], dict
         doc, default = setting["doc"], setting["default"]
         if not doc:
             raise Mistake(f"say in `doc` of the setting `{name}` what the operator sets with it")
+        if setting.is_of_row:
+            raise Mistake(f"setting `{name}`: this modifier is for fields of a row")
         fields.append(plain_field(setting))
         setting.optional = False
         setting.modifiers = {word: value for word, value in setting.modifiers.items() if word not in ("doc", "default")}

@@ -65,28 +65,3 @@ impl rows::Settings for OfGateway {
 fn read<T: FromJson>(name: &str, json: &str) -> Result<T, Fault> {
     T::from_json(json).ok_or_else(|| Fault::Failed(rows::misfit(name, json)))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{find, get};
-    use crate::Fault;
-    use crate::testing::Gateway;
-
-    #[test]
-    fn a_setting_is_the_operators_value_or_the_default() {
-        let gateway = Gateway::new();
-        assert!(matches!(get("limit", "50"), Ok(50_i64)));
-        assert!(matches!(find::<i64>("limit"), Ok(None)));
-        let _gateway = gateway.setting("limit", "7");
-        assert!(matches!(get("limit", "50"), Ok(7_i64)));
-        assert!(matches!(find("limit"), Ok(Some(7_i64))));
-    }
-
-    #[test]
-    fn a_value_of_another_type_is_a_fault_that_names_the_setting() {
-        let _gateway = Gateway::new().setting("place", "[1]");
-        let names_it =
-            |fault: &Fault| matches!(fault, Fault::Failed(why) if why.contains("`place`") && why.contains("[1]"));
-        assert!(get::<String>("place", "").is_err_and(|fault| names_it(&fault)));
-    }
-}

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use contract_rules::schema::{self, Entry as Choice, Kind, Part};
-use rows::table::{FieldPart, RequestPart, TableField, is_file};
+use rows::table::{FieldPart, RequestPart, TableField, is_file, setting_type};
 use rows::{Encoding, Lists};
 use serde_json::{Number, Value};
 use toml::de::DeValue;
@@ -309,11 +309,8 @@ pub(crate) fn check_setting(setting: &Field, mistakes: &mut Mistakes) {
     if let Some(at) = setting.row_modifier {
         mistakes.at(at, "this modifier is for fields of a row");
     }
-    if matches!(spec.kind, Kind::Entries(_)) {
-        mistakes.at(setting.at, "`entries` are for fields of a row; a setting takes an object with `fields`");
-    }
-    if is_file(&spec.kind) {
-        mistakes.at(setting.at, "a `file` is for fields of a row");
+    if let Err(broken) = setting_type(&spec.kind) {
+        mistakes.at(setting.at, broken);
     }
     check_type(setting, mistakes);
 }

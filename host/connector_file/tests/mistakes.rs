@@ -3,10 +3,13 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::fmt::Write;
+mod section;
+
 use std::path::Path;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
+
+use section::{field, inline, operation, text};
 
 const HEAD: &str = r#"
 identifier = "a"
@@ -20,49 +23,18 @@ version = { type = "string", doc = "A" }
 list = { type = "[string]", doc = "A" }
 "#;
 
-fn text(value: &Value) -> &str {
-    value.as_str().expect("a text")
-}
-
 fn list(value: &Value) -> &[Value] {
     value.as_array().expect("a list")
 }
 
-fn members(value: &Value) -> &Map<String, Value> {
-    value.as_object().expect("an object")
-}
-
-/// A value in one line of TOML.
-fn inline(value: &Value) -> String {
-    match value {
-        Value::Object(members) => {
-            let members = members.iter().map(|(name, value)| format!("{name:?} = {}", inline(value)));
-            format!("{{ {} }}", members.collect::<Vec<_>>().join(", "))
-        }
-        // The other values are the same in JSON.
-        value => value.to_string(),
-    }
-}
-
-/// A file with a row. Each part of the row is in a line by itself.
+/// A file with a row.
 fn file(row: &Value) -> String {
-    let (method, upstream, path) = (text(&row["method"]).to_uppercase(), text(&row["upstream"]), text(&row["path"]));
-    let mut file = format!("{HEAD}\n[operations.one]\nrequest = \"{method} {upstream} {path}\"\ndoc = \"One\"\n");
-    for (name, value) in members(row) {
-        if !["method", "upstream", "path", "fields"].contains(&name.as_str()) {
-            writeln!(file, "{name} = {}", inline(value)).expect("a string");
-        }
-    }
-    for (name, field) in row.get("fields").map(members).into_iter().flatten() {
-        let mut modifiers = field.get(1).cloned().unwrap_or_else(|| json!({}));
-        match text(&field[0]) {
-            "entries" => modifiers["entries"] = field[2].clone(),
-            "list" => modifiers["type"] = format!("[{}]", text(&field[2][0])).into(),
-            kind => modifiers["type"] = kind.into(),
-        }
-        writeln!(file, "fields.{name:?} = {}", inline(&modifiers)).expect("a string");
-    }
-    file
+    format!("{HEAD}\n{}", operation("one", row))
+}
+
+fn shared() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../connectors/sdk/tests/shared/mistakes.json");
+    serde_json::from_str(&std::fs::read_to_string(path).expect("the list is there")).expect("JSON")
 }
 
 /// The line of the part that a mistake names.
@@ -96,8 +68,7 @@ fn only_at(line: usize, file: &str, mistake: &str) {
 
 #[test]
 fn mistakes_in_rows_have_the_words_that_they_have_in_rust_and_the_line_of_their_part() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../connectors/sdk/tests/shared/mistakes.json");
-    let shared: Value = serde_json::from_str(&std::fs::read_to_string(path).expect("the list is there")).expect("JSON");
+    let shared = shared();
     let (rows, fields, headers) = (list(&shared["rows"]), list(&shared["fields"]), list(&shared["headers"]));
     assert!(rows.len() > 35 && fields.len() > 4 && headers.len() > 4);
     for wrong in rows {
@@ -113,6 +84,20 @@ fn mistakes_in_rows_have_the_words_that_they_have_in_rust_and_the_line_of_their_
         let [name, value] = [&wrong["header"][0], &wrong["header"][1]];
         let rows = "[operations.one]\nrequest = \"GET api /x\"\ndoc = \"One\"\n[operations.two]\nrequest = \"GET api /y\"\ndoc = \"Two\"\n";
         only(&format!("{HEAD}\n[headers]\n{name} = {value}\n\n{rows}"), text(&wrong["mistake"]));
+    }
+}
+
+#[test]
+fn mistakes_in_settings_have_the_words_that_they_have_in_rust() {
+    let shared = shared();
+    let settings = list(&shared["settings"]);
+    assert!(settings.len() > 4);
+    for wrong in settings {
+        let row = "[operations.one]\nrequest = \"GET api /x\"\ndoc = \"One\"\n";
+        let file = format!("{HEAD}s = {}\n\n{row}", inline(&field(&wrong["field"])));
+        let line = file.lines().position(|line| line.starts_with("s = ")).expect("the setting") + 1;
+        // The line says which setting it is.
+        only_at(line, &file, text(&wrong["mistake"]).trim_start_matches("setting `s`: "));
     }
 }
 

@@ -16,10 +16,7 @@ use contract_rules::limit::ENDED_CODES;
 use contract_rules::path;
 use contract_rules::signature::{Encoding, Hash, Region, SecretForm, TextPart, is_name};
 use libfuzzer_sys::fuzz_target;
-use rows::{
-    BodyEncoding, Declaration, DeclaredHeader, DefaultQuery, Encoding as PathEncoding, Field, Lists, Location, Method,
-    Row,
-};
+use rows::{Declaration, DeclaredHeader, DefaultQuery, Encoding as PathEncoding, Field, Location, Method, Row};
 use serde_json::Value;
 use url::Url;
 
@@ -78,23 +75,8 @@ fn declare_row(additions: &mut Additions, part: &str, value: &str) {
     let mut row = match additions.rows.pop() {
         Some(declared) => declared.row,
         None => Declaration {
-            method: Method::Post,
-            upstream: "api".to_owned(),
-            path: "/{page}".to_owned(),
-            fields: vec![Field {
-                name: "page".into(),
-                location: Location::Path(PathEncoding::Segment),
-                required: true,
-                integer: false,
-                lists: Lists::Joined(",".into()),
-                max_bytes: None,
-                default: None,
-                nullable: false,
-            }],
-            default_query: Vec::new(),
-            headers: Vec::new(),
-            fixed_body: None,
-            encoding: BodyEncoding::Json,
+            fields: vec![Field::new("page", Location::Path(PathEncoding::Segment))],
+            ..Declaration::new(Method::Post, "api", "/{page}")
         },
     };
     let text = value.to_owned();

@@ -45,6 +45,23 @@ pub struct DeclaredHeader {
     pub when: Vec<Trigger>,
 }
 
+impl Declaration {
+    /// A request with this method and path, and with nothing else.
+    #[must_use]
+    pub fn new(method: Method, upstream: &str, path: &str) -> Self {
+        Self {
+            method,
+            upstream: upstream.to_owned(),
+            path: path.to_owned(),
+            fields: Vec::new(),
+            default_query: Vec::new(),
+            headers: Vec::new(),
+            fixed_body: None,
+            encoding: BodyEncoding::Json,
+        }
+    }
+}
+
 impl Row {
     /// The row of a declaration.
     ///
@@ -229,20 +246,7 @@ impl From<&Row> for Declaration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::{Encoding, Lists};
-
-    fn field(name: &'static str, location: Location) -> Field {
-        Field {
-            name: Cow::Borrowed(name),
-            location,
-            required: false,
-            integer: false,
-            lists: Lists::Repeated,
-            max_bytes: None,
-            default: None,
-            nullable: false,
-        }
-    }
+    use crate::row::Encoding;
 
     fn body(path: &'static [&'static str]) -> Location {
         Location::Body(path.iter().map(|step| Cow::Borrowed(*step)).collect())
@@ -250,25 +254,21 @@ mod tests {
 
     fn declaration() -> Declaration {
         Declaration {
-            method: Method::Patch,
-            upstream: "api".to_owned(),
-            path: "{settings.base}/repos/{owner}/issues?all=1".to_owned(),
             fields: vec![
-                field("owner", Location::Path(Encoding::Segment)),
-                field("a", body(&["outer", "a"])),
-                field("state", Location::Query("state".into())),
-                field("b", body(&["b"])),
-                field("c", body(&["outer", "c"])),
-                field("query", Location::QueryEntries),
+                Field::new("owner", Location::Path(Encoding::Segment)),
+                Field::new("a", body(&["outer", "a"])),
+                Field::new("state", Location::Query("state".into())),
+                Field::new("b", body(&["b"])),
+                Field::new("c", body(&["outer", "c"])),
+                Field::new("query", Location::QueryEntries),
             ],
-            default_query: Vec::new(),
             headers: vec![DeclaredHeader {
                 name: "X-Version".to_owned(),
                 value: "v{settings.version}".to_owned(),
                 when: Vec::new(),
             }],
             fixed_body: Some("{\"kind\":\"issue\"}".to_owned()),
-            encoding: BodyEncoding::Json,
+            ..Declaration::new(Method::Patch, "api", "{settings.base}/repos/{owner}/issues?all=1")
         }
     }
 

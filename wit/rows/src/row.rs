@@ -120,6 +120,23 @@ pub struct Field {
     pub nullable: bool,
 }
 
+impl Field {
+    /// A required field without bounds and a default. A list in it is joined with commas.
+    #[must_use]
+    pub fn new(name: impl Into<Text>, location: Location) -> Self {
+        Self {
+            name: name.into(),
+            location,
+            required: true,
+            integer: false,
+            lists: Lists::Joined(Cow::Borrowed(",")),
+            max_bytes: None,
+            default: None,
+            nullable: false,
+        }
+    }
+}
+
 /// The part of the request that takes a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]

@@ -123,14 +123,35 @@ mod tests {
         word["pattern"] = json!("(");
         let members = json!({"tag": "list", "val": {"tag": "members", "val": [count]}});
         let fields = json!([
-            {"operation": "one", "fields": [field("parts", members)]},
-            {"operation": null, "fields": [word]},
+            {"operation": "one", "fields": [field("parts", members), field("photo", json!({"tag": "file"}))]},
+            {"operation": null, "fields": [word, field("photo", json!({"tag": "file"}))]},
         ]);
         let question = json!({"check": {"upstreams": [], "settings": [], "headers": [], "rows": [], "fields": fields}});
         let bounds = "field `parts.count`: the lower bound is not larger than the upper bound";
         let pattern = "setting `word`: the pattern is not a regular expression: unclosed group";
-        let expected = json!([{"operation": "one", "mistake": bounds}, {"operation": null, "mistake": pattern}]);
+        let file = "setting `photo`: a `file` is for fields of a row";
+        let expected = json!([
+            {"operation": "one", "mistake": bounds},
+            {"operation": null, "mistake": file},
+            {"operation": null, "mistake": pattern},
+        ]);
         assert_eq!(ask(&question), json!({ "ok": expected }));
+    }
+
+    #[test]
+    fn the_fields_have_those_that_pages_and_the_background_need() {
+        let fields = json!([{"name": "page", "optional": true, "kind": {"tag": "integer"}}]);
+        let check = |into: &str, background: bool| {
+            let fields = json!([{"operation": "one", "fields": fields, "into": into, "background": background}]);
+            ask(&json!({"check": {"upstreams": [], "settings": [], "headers": [], "rows": [], "fields": fields}}))
+        };
+        assert_eq!(check("/page", false), json!({"ok": []}));
+        let waiting = "a row with `background` has the optional field `waiting`, a boolean, by which callers wait";
+        let expected = json!([
+            {"operation": "one", "mistake": "`into`: `one` has no field `start`"},
+            {"operation": "one", "mistake": waiting},
+        ]);
+        assert_eq!(check("/start", true), json!({ "ok": expected }));
     }
 
     #[test]

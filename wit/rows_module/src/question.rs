@@ -7,6 +7,7 @@ use contract_rules::manifest::{About, AboutOperation, Violation, check_trigger_a
 use contract_rules::schema::Kind;
 use contract_rules::trigger::{Inbox, Trigger};
 use contract_rules::{Broken, link, multipart, schema};
+use rows::table::{background, next_page, setting_type};
 use rows::{
     Body, Connector, Content, Declaration, DeclaredHeader, Mistake, Part, Place, Refusal, Row, check_headers,
     check_triggers,
@@ -88,6 +89,12 @@ struct Declared {
 struct Fields {
     operation: Option<String>,
     fields: Vec<schema::Field>,
+    /// The pointer in `pages` to the field that takes the next page.
+    #[serde(default)]
+    into: Option<String>,
+    /// `true` if the operation runs in the background.
+    #[serde(default)]
+    background: bool,
 }
 
 /// The example of an operation with these fields.
@@ -168,16 +175,24 @@ fn check(asked: &Check<'_>) -> Value {
     mistakes.chain(of_events.map(|mistake| json!({"operation": null, "mistake": mistake.to_string()}))).collect()
 }
 
-/// The mistakes in the types of fields.
+/// The mistakes in the types of fields or settings.
 fn check_fields(declared: &Fields) -> Vec<Value> {
-    let what = if declared.operation.is_some() { "field" } else { "setting" };
-    let mut broken = Vec::new();
+    let is_setting = declared.operation.is_none();
+    let what = if is_setting { "setting" } else { "field" };
+    let of_setting = |field: &schema::Field| Some((field.name.clone(), setting_type(&field.kind).err()?));
+    let mut broken: Vec<_> = declared.fields.iter().filter(|_| is_setting).filter_map(of_setting).collect();
     check_types("", &declared.fields, &mut broken);
-    let mistake = |(name, rule): (String, Broken)| {
-        let mistake = format!("{what} `{}`: {rule}", name.escape_debug());
-        json!({"operation": declared.operation, "mistake": mistake})
-    };
-    broken.into_iter().map(mistake).collect()
+    let mistakes = broken.into_iter().map(|(name, rule)| format!("{what} `{}`: {rule}", name.escape_debug()));
+    let of_operation = declared.operation.iter().flat_map(|operation| check_operation(operation, declared));
+    let mistake = |mistake: String| json!({"operation": declared.operation, "mistake": mistake});
+    mistakes.chain(of_operation).map(mistake).collect()
+}
+
+/// The mistakes in the parts of an operation that refer to its fields.
+fn check_operation(operation: &str, Fields { fields, into, background: is_in_background, .. }: &Fields) -> Vec<String> {
+    let pages = into.as_deref().and_then(|into| next_page(operation, fields, into).err());
+    let waiting = if *is_in_background { background(fields).err() } else { None };
+    pages.map(|rule| format!("`into`: {rule}")).into_iter().chain(waiting.map(|rule| rule.to_string())).collect()
 }
 
 /// The rules that fields, and the fields inside of them, break. `outer` is before the name of each field.

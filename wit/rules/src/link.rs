@@ -126,7 +126,35 @@ mod tests {
     }
 
     #[test]
-    fn a_value_without_angle_brackets_is_no_link() {
-        assert_eq!(next_of(["/a; rel=next", "https://a.example"]), None);
+    fn the_next_page_is_found_in_every_form_of_the_header() {
+        let cases: [(&[&str], Option<&str>); 18] = [
+            (&[], None),
+            (&[""], None),
+            (&["/a"], None),
+            (
+                &[r#"<https://a.example/?page=2>; rel="next", <https://a.example/?page=9>; rel="last""#],
+                Some("https://a.example/?page=2"),
+            ),
+            (
+                &[r#"<https://a.example/?page=1>; rel="prev", <https://a.example/?page=3>; rel="next""#],
+                Some("https://a.example/?page=3"),
+            ),
+            (&["</a>; rel=prev", "</b>; rel=next"], Some("/b")),
+            (&["</a?x=1,2;3>; rel=next"], Some("/a?x=1,2;3")),
+            (&[r#"</a>; title="one, two; rel=next \" <"; rel="prev", </b> ; REL = "Last NEXT""#], Some("/b")),
+            (&["</a>; rel=prev; rel=next"], None),
+            (&[r#"</a>; rel="nextpage", </b>; rel="start next""#], Some("/b")),
+            (&[r#"</a>; rel=next; anchor="/other", </b>; rel=next"#], Some("/b")),
+            (&["</a>; crossorigin; rel=next"], Some("/a")),
+            (&[" , ,</a>;rel=next"], Some("/a")),
+            (&["<>; rel=next"], Some("")),
+            (&["</a; rel=next"], None),
+            (&[r#"</a>; rel="next"#], Some("/a")),
+            (&[r#"</a>; title*=UTF-8''x; rel="x", nonsense, </b>; rel=next"#], None),
+            (&["/a; rel=next", "https://a.example"], None),
+        ];
+        for (values, next) in cases {
+            assert_eq!(next_of(values.iter().copied()), next, "{values:?}");
+        }
     }
 }

@@ -11,7 +11,7 @@ import { check } from "./check.js";
 
 const PACKAGE = fileURLToPath(new URL("../../", import.meta.url));
 
-/** The contract: a copy of `wit/connector.wit`, because npm packs no file from above the package. */
+/** The contract: a copy of `wit/connector.wit`, which `make sdks` makes, because npm packs no file from above the package. */
 const CONTRACT = join(PACKAGE, "connector.wit");
 
 /**

@@ -34,6 +34,12 @@ impl Errors {
         self.0.len()
     }
 
+    /// The messages.
+    #[cfg(test)]
+    pub(crate) fn messages(&self) -> Vec<String> {
+        self.0.iter().map(ToString::to_string).collect()
+    }
+
     /// A `compile_error!` for each mistake.
     pub(crate) fn into_tokens(self) -> TokenStream {
         self.0.into_iter().map(Error::into_compile_error).collect()

@@ -5,7 +5,7 @@
 use super::{ApiKey, Auth, KeyPlacement};
 use crate::table::Upstream;
 use contract_rules::limit::ENDED_CODES;
-use contract_rules::manifest::is_ended_code;
+use contract_rules::manifest::{is_ended_code, is_installation_path};
 use contract_rules::signature;
 
 /// Says if an account must name the user for whom its service account acts.
@@ -85,8 +85,6 @@ pub struct DeviceCode {
     /// URL of the device authorization endpoint. Empty if only the operator knows it.
     pub device_authorization_url: &'static str,
 }
-
-const INSTALLATION_ID: &[u8] = b"{installation_id}";
 
 /// Returns `true` if the scheme is OAuth 2.0, or if there is no further way to get tokens.
 /// `connector!` refuses other tables at compile time.
@@ -201,7 +199,7 @@ pub const fn have_paths(additions: &[AuthAddition]) -> bool {
     let mut index = 0;
     while index < additions.len() {
         if let AuthAddition::AppInstallation(app) = additions[index]
-            && !is_path(app.path.as_bytes())
+            && !is_installation_path(app.path)
         {
             return false;
         }
@@ -210,66 +208,10 @@ pub const fn have_paths(additions: &[AuthAddition]) -> bool {
     true
 }
 
-/// Returns `true` for a path without a query that has the placeholder once, as a whole segment.
-const fn is_path(path: &[u8]) -> bool {
-    let (mut braces, mut segments) = (0, 0);
-    let mut index = 0;
-    while index < path.len() {
-        if matches!(path[index], b'?' | b'#') {
-            return false;
-        }
-        if path[index] == b'{' {
-            braces += 1;
-        }
-        if path[index] == b'/' && segment_is_placeholder(path, index + 1) {
-            segments += 1;
-        }
-        index += 1;
-    }
-    !path.is_empty() && path[0] == b'/' && braces == 1 && segments == 1
-}
-
-/// Returns `true` if the segment that begins here is the placeholder.
-const fn segment_is_placeholder(path: &[u8], begin: usize) -> bool {
-    let mut index = 0;
-    while index < INSTALLATION_ID.len() {
-        if begin + index >= path.len() || path[begin + index] != INSTALLATION_ID[index] {
-            return false;
-        }
-        index += 1;
-    }
-    let end = begin + index;
-    end == path.len() || path[end] == b'/'
-}
-
 pub(crate) const fn are_equal(left: &[u8], right: &[u8]) -> bool {
     let mut index = 0;
     while index < left.len() && index < right.len() && left[index] == right[index] {
         index += 1;
     }
     index == left.len() && index == right.len()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_has_the_placeholder_once_as_a_whole_segment() {
-        for path in ["/app/installations/{installation_id}/access_tokens", "/{installation_id}"] {
-            assert!(is_path(path.as_bytes()), "{path}");
-        }
-        for path in [
-            "",
-            "{installation_id}",
-            "/app",
-            "/app/x{installation_id}",
-            "/app/{installation_id}x",
-            "/{installation_id}/{installation_id}",
-            "/{installation_id}?a=1",
-            "/{installation}",
-        ] {
-            assert!(!is_path(path.as_bytes()), "{path}");
-        }
-    }
 }

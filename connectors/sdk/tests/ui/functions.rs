@@ -14,8 +14,6 @@ connector_sdk::connector! {
     check: read fn check { name: string } check other;
     /// Sent
     sent: read fn sent { name?: string default "a" sent };
-    /// Clause
-    clause: read fn clause { name: string } cached;
     /// Method
     method: reads fn method { name: string };
     /// Field
@@ -35,10 +33,6 @@ fn check(input: Check) -> Result<Outcome, Fault> {
 }
 
 fn sent(input: Sent) -> Result<Outcome, Fault> {
-    Ok(Outcome::Reply(input.name))
-}
-
-fn clause(input: Clause) -> Result<Outcome, Fault> {
     Ok(Outcome::Reply(input.name))
 }
 

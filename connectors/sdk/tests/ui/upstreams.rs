@@ -8,10 +8,6 @@ connector_sdk::connector! {
     upstream climbing "https://api.example.com/a/../b";
     upstream files "https://files.example.com" links ["https://a.example.com", "*.com", "a.example.com"];
     upstream files "https://files.example.com";
-    header "Host" "api.example.com";
-    header "X-User" "{user}";
-    header "X-Version" "{settings.version}";
-    header "X-Version" "{settings.version";
 
     /// A row
     a: GET files "/a";

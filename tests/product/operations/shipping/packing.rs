@@ -78,6 +78,7 @@ fn the_same_inputs_make_the_same_archive() {
         "deploy/chart/Chart.yaml",
         "sdk/connectors/sdk/Cargo.toml",
         "sdk/connectors/sdk-js/package.json",
+        "sdk/connectors/sdk-js/connector.wit",
         "sdk/connectors/sdk-js/rows.wasm",
         "sdk/connectors/sdk-python/connector_sdk/rows.wasm",
         "sdk/connectors/sdk-python/pyproject.toml",

@@ -8,31 +8,16 @@ use super::*;
 use crate::row::{DefaultQuery, Encoding, Lists, Trigger};
 
 fn field(name: &'static str, location: Location) -> Field {
-    Field {
-        name: Cow::Borrowed(name),
-        location,
-        required: true,
-        integer: false,
-        lists: Lists::Joined(Cow::Borrowed(",")),
-        max_bytes: None,
-        default: None,
-        nullable: false,
-    }
+    Field::new(name, location)
 }
 
 fn declaration() -> Declaration {
     Declaration {
-        method: Method::Post,
-        upstream: "api".to_owned(),
-        path: "/{settings.version}/items/{id}?all=1".to_owned(),
         fields: vec![
             field("id", Location::Path(Encoding::Segment)),
             field("name", Location::Body(Cow::Borrowed(&[Cow::Borrowed("item"), Cow::Borrowed("name")]))),
         ],
-        default_query: Vec::new(),
-        headers: Vec::new(),
-        fixed_body: None,
-        encoding: BodyEncoding::Json,
+        ..Declaration::new(Method::Post, "api", "/{settings.version}/items/{id}?all=1")
     }
 }
 

@@ -14,23 +14,9 @@ impl Settings for NoSettings {
 /// The row of a form with the field `count`.
 fn row(location: Location) -> Row {
     Row::of(&Declaration {
-        method: Method::Post,
-        upstream: "api".to_owned(),
-        path: "/x".to_owned(),
-        fields: vec![Field {
-            name: "count".into(),
-            location,
-            required: true,
-            integer: true,
-            lists: Lists::AsTheyAre,
-            max_bytes: None,
-            default: None,
-            nullable: false,
-        }],
-        default_query: Vec::new(),
-        headers: Vec::new(),
-        fixed_body: None,
+        fields: vec![Field { integer: true, lists: Lists::AsTheyAre, ..Field::new("count", location) }],
         encoding: BodyEncoding::Form,
+        ..Declaration::new(Method::Post, "api", "/x")
     })
 }
 

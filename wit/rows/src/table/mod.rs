@@ -18,7 +18,7 @@ use crate::encoding::push_name;
 use crate::row::{BodyEncoding, DefaultQuery, Encoding, Field, Lists, Location, Method};
 use crate::template::fields_of;
 
-pub use check::FieldPart;
+pub use check::{FieldPart, WAITING, background, next_page, setting_type};
 
 /// A row of a table.
 #[derive(Clone, Debug)]
@@ -105,6 +105,21 @@ pub fn is_file(kind: &Kind) -> bool {
 }
 
 impl TableRow {
+    /// A row without fields and clauses.
+    #[must_use]
+    pub fn new(method: Method, path: &str) -> Self {
+        Self {
+            method,
+            path: path.to_owned(),
+            encoding: BodyEncoding::Json,
+            fields: Vec::new(),
+            fixed_body: Vec::new(),
+            default_query: Vec::new(),
+            default_query_unless: Vec::new(),
+            envelope: true,
+        }
+    }
+
     /// Adds the fields that the path implies, which are required strings, and tells each field what
     /// its schema needs to know about its part of the request.
     pub fn complete(&mut self) {

@@ -174,9 +174,37 @@ fn has_part(manifest: &Manifest<'_>, url: &str) -> bool {
 }
 
 fn installation_path(path: &str) -> Result<(), Broken> {
-    let is_whole_segment = path.split('/').filter(|segment| *segment == INSTALLATION_ID).count() == 1;
-    let once = path.matches(INSTALLATION_ID).count() == 1 && is_whole_segment;
-    ensure(once, "the path contains `{installation_id}` once, as a whole segment")?;
-    ensure(path.starts_with('/') && !path.contains(['?', '#']), "the path begins with `/` and has no query")?;
+    let rule = "the path begins with `/`, has no query, and contains `{installation_id}` once, as a whole segment";
+    ensure(is_installation_path(path), rule)?;
     path::check(&path.replace(INSTALLATION_ID, "1"))
+}
+
+/// Returns `true` for a path without a query that has the placeholder once, as a whole segment.
+/// `connector!` refuses other paths at compile time.
+#[must_use]
+pub const fn is_installation_path(path: &str) -> bool {
+    let (mut braces, mut segments, mut rest) = (0, 0, path.as_bytes());
+    let is_absolute = matches!(rest, [b'/', ..]);
+    while let [byte, others @ ..] = rest {
+        match *byte {
+            b'?' | b'#' => return false,
+            b'{' => braces += 1,
+            b'/' if begins_with_placeholder(others) => segments += 1,
+            _ => {}
+        }
+        rest = others;
+    }
+    is_absolute && braces == 1 && segments == 1
+}
+
+/// Returns `true` if the first segment is the placeholder.
+const fn begins_with_placeholder(path: &[u8]) -> bool {
+    let (mut rest, mut placeholder) = (path, INSTALLATION_ID.as_bytes());
+    while let ([byte, others @ ..], [expected, further @ ..]) = (rest, placeholder) {
+        if *byte != *expected {
+            return false;
+        }
+        (rest, placeholder) = (others, further);
+    }
+    placeholder.is_empty() && matches!(rest, [] | [b'/', ..])
 }

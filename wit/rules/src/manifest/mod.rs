@@ -26,6 +26,7 @@ use std::fmt;
 
 pub use auth_additions::{
     AppInstallation, AuthAdditions, DeviceCode, INSTALLATION_ID, ServiceAccount, check_auth_additions, is_ended_code,
+    is_installation_path,
 };
 pub use check::{check, check_schemas};
 pub use page_additions::{LastItem, check_page_additions};

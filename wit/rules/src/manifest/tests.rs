@@ -269,7 +269,9 @@ fn ways_to_authorize_need_oauth_2_and_an_upstream() {
     for path in [
         "",
         "/x",
+        "/{installation}",
         "/a{installation_id}",
+        "/{installation_id}a",
         "{installation_id}",
         "/{installation_id}?a",
         "/../{installation_id}",

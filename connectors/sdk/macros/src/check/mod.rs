@@ -12,8 +12,8 @@ mod field;
 mod row;
 
 use contract_rules::address::{base_url, link_host};
-use contract_rules::schema::Kind;
 use contract_rules::{limit, name};
+use rows::table::setting_type;
 
 use crate::errors::Errors;
 use crate::parse::field::Field;
@@ -122,14 +122,55 @@ fn check_setting(setting: &Field, earlier: &[Field], errors: &mut Errors) {
     if let Some(span) = setting.row_modifier {
         errors.at(span, "this modifier is for fields of a row");
     }
-    if matches!(setting.spec.kind, Kind::Entries(_)) {
-        errors.at(
-            setting.kind_span,
-            "`entries` are for fields of a row; a setting takes an object such as `{ name: string }`",
-        );
-    }
-    if setting.is_file() {
-        errors.at(setting.kind_span, "a `file` is for fields of a row");
-    }
+    errors.rule(setting.kind_span, setting_type(&setting.spec.kind));
     field::check_type(setting, errors);
+}
+
+#[cfg(test)]
+mod tests {
+    use proc_macro2::TokenStream;
+    use serde_json::Value;
+
+    use super::check;
+    use crate::errors::Errors;
+
+    /// The messages about a table with these statements and rows.
+    fn mistakes(more: &str) -> Vec<String> {
+        let table = format!(
+            "connector example \"Example\"; auth Auth::None; upstream api \"https://api.example.com\";\n\
+             /// A setting\nsetting version: string;\n/// A list\nsetting list: [string];\n{more}"
+        );
+        let tokens: TokenStream = table.parse().expect("tokens");
+        let mut errors = Errors::default();
+        let mut table = crate::parse::table(tokens, &mut errors);
+        check(&mut table, &mut errors);
+        errors.messages()
+    }
+
+    /// The SDKs for other languages and `connector.toml` have the same list. The tests in `tests/ui`
+    /// of the SDK show where a message points.
+    #[test]
+    fn mistakes_have_the_words_that_they_have_in_other_languages() {
+        let shared = include_str!("../../../tests/shared/mistakes.json");
+        let shared: Value = serde_json::from_str(shared).expect("JSON");
+        let list = |name: &str| shared[name].as_array().expect("a list").clone();
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        let (rows, fields, headers, settings) = (list("rows"), list("fields"), list("headers"), list("settings"));
+        assert!(rows.len() > 35 && fields.len() > 4 && headers.len() > 4 && settings.len() > 4);
+        // The compiler points at the field, so the message does not name it.
+        for wrong in rows.iter().chain(&fields) {
+            let row = format!("/// A row\none: {};", text(&wrong["rust"]));
+            assert_eq!(mistakes(&row), [text(&wrong["mistake"])], "{row}");
+        }
+        let row = "/// A row\none: GET api \"/x\";";
+        for wrong in headers {
+            let [name, value] = [0, 1].map(|index| text(&wrong["header"][index]));
+            assert_eq!(mistakes(&format!("header {name:?} {value:?};\n{row}")), [text(&wrong["mistake"])]);
+        }
+        for wrong in settings {
+            let setting = format!("/// A\nsetting s: {};\n{row}", text(&wrong["rust"]));
+            let rule = text(&wrong["mistake"]).replace("setting `s`: ", "");
+            assert_eq!(mistakes(&setting), [rule], "{setting}");
+        }
+    }
 }

@@ -1,16 +1,15 @@
 //! One operation.
 
-use contract_rules::schema::{self, Kind};
-use contract_rules::{link, name, pointer};
+use contract_rules::{link, name, pointer, schema};
 use proc_macro2::Span;
-use rows::table::TableRow;
+use rows::table::{TableRow, WAITING, background, next_page};
 use rows::{Connector, Place};
 use serde_json::Value;
 use syn::Ident;
 
 use super::field;
 use crate::errors::Errors;
-use crate::parse::clause::{Answers, NextPage, Pages};
+use crate::parse::clause::{NextPage, Pages};
 use crate::parse::json::Json;
 use crate::parse::row::{Action, Effect, Row};
 use crate::parse::table::{Table, known};
@@ -67,18 +66,8 @@ fn check_action(table: &Table, row: &Row, plain: &TableRow, errors: &mut Errors)
                     "say before `fn` what the function does to the user's data: `read`, `write` or `destructive`",
                 );
             }
-            let of_request = [
-                row.check.is_some(),
-                row.via.is_some(),
-                row.body_format.is_some(),
-                !row.fixed_body.is_empty(),
-                !row.default_query.is_empty(),
-            ];
-            if of_request.contains(&true) {
-                errors.at(
-                    row.name.span,
-                    "`check`, `via`, `form`, `multipart`, `fixed_body` and `default_query` are for rows with a request",
-                );
+            if let Some(clauses) = row.clauses_of_requests() {
+                errors.at(row.name.span, format!("{clauses} are for rows with a request"));
             }
         }
         Action::Internal { span, .. } => check_internal(row, *span, errors),
@@ -88,22 +77,7 @@ fn check_action(table: &Table, row: &Row, plain: &TableRow, errors: &mut Errors)
 
 /// The contract has the input and the answer of such a row, which callers cannot invoke.
 fn check_internal(row: &Row, span: Span, errors: &mut Errors) {
-    let of_callers = [
-        row.effect.is_some(),
-        row.has_block,
-        !row.envelope,
-        row.background.is_some(),
-        row.check.is_some(),
-        row.via.is_some(),
-        row.body_format.is_some(),
-        !row.fixed_body.is_empty(),
-        !row.default_query.is_empty(),
-        row.example.is_some(),
-        !matches!(row.answers, Answers::Json),
-        row.answer_schema.is_some(),
-        row.pages.is_some(),
-    ];
-    if of_callers.contains(&true) {
+    if row.effect.is_some() || row.has_block || row.words.iter().any(|word| *word != "rate_limit") {
         errors.at(span, "a row with `internal` has no effect and no fields, and of the clauses only `rate_limit`");
     }
 }
@@ -171,14 +145,11 @@ fn span_of(row: &Row, plain: &TableRow, place: &Place) -> Option<Span> {
     })
 }
 
-/// The gateway reads the field by which callers wait.
+/// `span` is the one of the word `background`.
 fn check_background(row: &Row, span: Span, errors: &mut Errors) {
-    const FORM: &str = "a row with `background` has the field `waiting?: boolean default false`, by which callers wait";
-    match row.fields.iter().find(|field| field.spec.name == "waiting") {
-        None => errors.at(span, FORM),
-        Some(field) if !matches!(field.spec.kind, Kind::Boolean) => errors.at(field.kind_span, FORM),
-        Some(_) => {}
-    }
+    let fields: Vec<schema::Field> = row.fields.iter().map(|field| field.spec.clone()).collect();
+    let declared = row.fields.iter().find(|field| field.spec.name == WAITING);
+    errors.rule(declared.map_or(span, |field| field.kind_span), background(&fields));
 }
 
 /// The pointers have the form of pointers, and the last leads to a declared field.
@@ -200,34 +171,8 @@ fn check_pages(row: &Row, pages: &Pages, errors: &mut Errors) {
     if errors.count() > before {
         return;
     }
-    let input = pages.input.value();
-    let steps: Vec<_> = pointer::steps(&input).collect();
     let fields: Vec<schema::Field> = row.fields.iter().map(|field| field.spec.clone()).collect();
-    if let Err(message) = leads_to_field(&row.name.text, &fields, &steps) {
-        errors.at(pages.input.span(), message);
-    }
-}
-
-fn leads_to_field(owner: &str, fields: &[schema::Field], steps: &[impl AsRef<str>]) -> Result<(), String> {
-    let Some((name, rest)) = steps.split_first() else {
-        return Err(format!("say which field of `{owner}` takes the next page, as in `/page`"));
-    };
-    let name = name.as_ref();
-    let Some(field) = fields.iter().find(|field| field.name == name) else {
-        return Err(format!("`{owner}` has no field `{name}`"));
-    };
-    match (&field.kind, rest) {
-        (Kind::Members(fields), rest) => leads_to_field(name, fields, rest),
-        (Kind::Entries(entries) | Kind::TextEntries(entries), [entry]) => {
-            let known = entries.iter().any(|known| known.name == entry.as_ref());
-            if known { Ok(()) } else { Err(format!("`{name}` has no entry `{}`", entry.as_ref())) }
-        }
-        (Kind::Entries(_) | Kind::TextEntries(_), _) => {
-            Err(format!("say which entry takes the next page: `/{name}/…`"))
-        }
-        (Kind::Object, _) | (_, []) => Ok(()),
-        _ => Err(format!("`{name}` is not an object")),
-    }
+    errors.rule(pages.input.span(), next_page(&row.name.text, &fields, &pages.input.value()));
 }
 
 fn check_example(row: &Row, example: &Json, errors: &mut Errors) {

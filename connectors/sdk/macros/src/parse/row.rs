@@ -15,6 +15,23 @@ use super::json::{self, Json};
 use super::{Name, function, list, literal, skip_statement, word};
 use crate::errors::Errors;
 
+/// The clauses: the word of each, and `true` if it is for rows with a request.
+const CLAUSES: [(&str, bool); 13] = [
+    ("rate_limit", false),
+    ("no_envelope", false),
+    ("background", false),
+    ("check", true),
+    ("via", true),
+    ("form", true),
+    ("multipart", true),
+    ("fixed_body", true),
+    ("default_query", true),
+    ("answers", false),
+    ("answer_schema", false),
+    ("pages", false),
+    ("example", false),
+];
+
 pub(crate) struct Row {
     pub(crate) documentation: String,
     pub(crate) name: Name,
@@ -28,6 +45,8 @@ pub(crate) struct Row {
     pub(crate) fields: Vec<Field>,
     /// `true` if the row has a block of fields. A function without one takes no argument.
     pub(crate) has_block: bool,
+    /// The words of the clauses that the row has.
+    pub(crate) words: Vec<&'static str>,
     pub(crate) rate_limit: Option<Ident>,
     pub(crate) envelope: bool,
     /// The span of the word `background`, if the row has it.
@@ -97,6 +116,7 @@ impl Row {
             items: Vec::new(),
             fields: Vec::new(),
             has_block: false,
+            words: Vec::new(),
             rate_limit: None,
             envelope: true,
             background: None,
@@ -140,6 +160,7 @@ impl Row {
     fn clause(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
         let span = input.span();
         let clause = word(input, &format!("expected a clause of `{}`, or `;` at its end", self.name.text))?;
+        self.words.extend(CLAUSES.iter().map(|(word, _)| *word).find(|word| clause == word));
         match clause.to_string().as_str() {
             "rate_limit" => self.rate_limit = Some(word(input, "expected the name of a rate limit")?),
             "no_envelope" => self.envelope = false,
@@ -167,12 +188,10 @@ impl Row {
                 ));
             }
             other => {
+                let known = listed(&CLAUSES.map(|(word, _)| word));
                 return Err(Error::new(
                     span,
-                    format!(
-                        "unknown clause `{other}`; the clauses are `rate_limit`, `no_envelope`, `background`, `check`, `via`, \
-                         `form`, `multipart`, `fixed_body`, `default_query`, `answers`, `answer_schema`, `pages` and `example`, and a row ends with `;`"
-                    ),
+                    format!("unknown clause `{other}`; the clauses are {known}, and a row ends with `;`"),
                 ));
             }
         }
@@ -183,21 +202,28 @@ impl Row {
         matches!(self.action, Action::Request { .. })
     }
 
+    /// The clauses that are for rows with a request, for a message. `None` if the row has none of them.
+    pub(crate) fn clauses_of_requests(&self) -> Option<String> {
+        let of_requests: Vec<&str> =
+            CLAUSES.iter().filter(|(_, is_theirs)| *is_theirs).map(|(word, _)| *word).collect();
+        self.words.iter().any(|word| of_requests.contains(word)).then(|| listed(&of_requests))
+    }
+
     /// The row without spans. A function has no request, so its fields are treated as the
     /// fields of a POST.
     pub(crate) fn without_spans(&self) -> TableRow {
-        let (method, path) = match &self.action {
-            Action::Request { method, path, .. } => (*method, path.value()),
-            Action::Function(_) | Action::Internal { .. } | Action::Unknown => (Method::Post, String::new()),
+        let fields = self.fields.iter().map(Field::without_spans).collect();
+        let Action::Request { method, path, .. } = &self.action else {
+            return TableRow { fields, envelope: self.envelope, ..TableRow::new(Method::Post, "") };
         };
         let members = |members: &[(Name, Json)]| {
             members.iter().map(|(name, json)| (name.text.clone(), json.value.clone())).collect()
         };
         TableRow {
-            method,
-            path,
+            method: *method,
+            path: path.value(),
             encoding: self.body_format.map_or(BodyEncoding::Json, |(encoding, _)| encoding),
-            fields: self.fields.iter().map(Field::without_spans).collect(),
+            fields,
             fixed_body: members(&self.fixed_body),
             default_query: members(&self.default_query),
             default_query_unless: self.default_query_unless.iter().map(|name| name.text.clone()).collect(),
@@ -232,6 +258,12 @@ impl Row {
             Action::Function(_) | Action::Unknown => None,
         })
     }
+}
+
+/// `` `a`, `b` and `c` ``
+fn listed(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    words.split_last().map_or_else(String::new, |(last, others)| format!("{} and {last}", others.join(", ")))
 }
 
 /// `{ name: value }`
