@@ -153,7 +153,7 @@ fn a_gateway_under_load_is_backed_up_killed_and_restored_elsewhere() {
 
 #[test]
 fn a_gateway_on_postgres_is_dumped_killed_and_restored_elsewhere() {
-    let (store, other) = (Store::postgres(), Store::postgres());
+    let (store, other) = (Store::postgres(), Store::empty_postgres());
     drill(
         &store,
         |_| store.dump(),

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use memchr::memmem;
 use serde_json::{Value, json};
 use support::{Gateway, Setup, Upstream};
 
@@ -40,9 +41,7 @@ fn is_written(folder: &Path, bytes: &[u8]) -> bool {
     fs::read_dir(folder).unwrap().map(Result::unwrap).any(|entry| match entry.file_type().unwrap() {
         kind if kind.is_dir() => is_written(&entry.path(), bytes),
         // The gateway may have removed the file in the meantime.
-        kind if kind.is_file() => {
-            fs::read(entry.path()).is_ok_and(|content| content.windows(bytes.len()).any(|window| window == bytes))
-        }
+        kind if kind.is_file() => fs::read(entry.path()).is_ok_and(|content| memmem::find(&content, bytes).is_some()),
         _ => false,
     })
 }

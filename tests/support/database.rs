@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::oauth::unique;
-use crate::{Proxy, wait_for};
+use crate::{Proxy, tables, wait_for};
 
 /// A store that a test runs on.
 pub enum Store {
@@ -20,15 +20,23 @@ pub enum Store {
 }
 
 impl Store {
-    /// A new, empty PostgreSQL database.
+    /// A new PostgreSQL database that has the tables of the gateway, and nothing in them.
     ///
     /// # Panics
     /// When no server runs.
     pub fn postgres() -> Self {
-        Self::Postgres(Database::create())
+        Self::Postgres(Database::create(&format!("template {}", tables::postgres())))
     }
 
-    /// Another empty store of the same kind.
+    /// A new PostgreSQL database without tables. The first gateway on it makes them.
+    ///
+    /// # Panics
+    /// When no server runs.
+    pub fn empty_postgres() -> Self {
+        Self::Postgres(Database::create(""))
+    }
+
+    /// Another new store of the same kind.
     ///
     /// # Panics
     /// When no server runs.
@@ -83,10 +91,11 @@ pub struct Database {
 }
 
 impl Database {
-    fn create() -> Self {
+    /// Creates a database with these options.
+    fn create(options: &str) -> Self {
         let name = format!("test_{}", unique());
         let server = server();
-        sql_alone(&server, &format!("create database {name}"));
+        sql_alone(&server, &format!("create database {name} {options}"));
         let (server, _) = server.rsplit_once('/').expect("the server's address names a database");
         Self { url: format!("{server}/{name}"), name: Some(name) }
     }
@@ -94,6 +103,11 @@ impl Database {
     /// Its URL, with user and password.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Its name at the server.
+    pub(crate) fn name(&self) -> &str {
+        self.name.as_deref().expect("the database was created")
     }
 
     /// A proxy to the server, and the line of `gateway.toml` that selects this database through it.

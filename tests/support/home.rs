@@ -31,9 +31,9 @@ pub fn file(home: &Home, name: &str, module: &[u8]) -> PathBuf {
 ///
 /// # Panics
 /// When it cannot be written.
-pub(crate) fn write_private(path: &Path, text: &str) {
+pub(crate) fn write_private(path: &Path, content: impl AsRef<[u8]>) {
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes()))
+    file.and_then(|mut file| file.write_all(content.as_ref()))
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
@@ -95,6 +95,11 @@ impl Home {
         self.folder.path().join("data")
     }
 
+    /// The SQLite database.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.data().join("gateway.db")
+    }
+
     /// The certificate and the key of a gateway that speaks TLS.
     pub fn pair(&self) -> (PathBuf, PathBuf) {
         (self.folder.path().join("tls.crt"), self.folder.path().join("tls.key"))
@@ -106,7 +111,7 @@ impl Home {
     /// # Panics
     /// When the statement fails.
     pub fn sqlite(&self, statement: &str) -> usize {
-        let database = rusqlite::Connection::open(self.data().join("gateway.db")).unwrap();
+        let database = rusqlite::Connection::open(self.database()).unwrap();
         // A running gateway may be writing.
         database.busy_timeout(MAX_WAIT).unwrap();
         database.execute(statement, []).expect("the statement succeeds")

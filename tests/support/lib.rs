@@ -24,6 +24,7 @@
 //! - `webhooks`: webhooks, as a receiver verifies them
 //! - `collector`: a stand-in for an OpenTelemetry collector
 //! - `database`: the two stores, and a PostgreSQL database for one test
+//! - `tables`: the tables that these databases have from their beginning
 //! - `cluster`: two PostgreSQL servers, of which one takes over from the other
 //! - `archiving_server`: a PostgreSQL server for one test, which is recovered as of a moment
 //! - `proxy`: a connection that can be cut
@@ -73,6 +74,7 @@ pub mod reply;
 pub mod setup;
 pub mod signatures;
 pub mod signer;
+mod tables;
 pub mod tls;
 pub mod upstream;
 pub mod usage;
@@ -106,13 +108,18 @@ pub use upstream::{Seen, Upstream};
 /// waits this long.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(240);
 
+/// Time between two looks at a condition. It grows with the wait, because a look at a gateway takes
+/// time of the processor that the gateways of other tests need.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
 /// The threads that stand-ins and clients run on. They live as long as the program.
 pub fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     RUNTIME.get_or_init(|| tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap())
 }
 
-/// Calls `condition` every 10 ms until it returns a value, and returns that value.
+/// Calls `condition` again and again until it returns a value, and returns that value.
 ///
 /// # Panics
 /// After four minutes without a value; `what` is named in the message.
@@ -127,12 +134,14 @@ pub fn wait_for<T>(what: &str, condition: impl FnMut() -> Option<T>) -> T {
 /// When the condition is not met in this time.
 #[track_caller]
 pub fn wait_at_most<T>(time: Duration, what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + time;
+    let began = Instant::now();
     loop {
         if let Some(value) = condition() {
             return value;
         }
-        assert!(Instant::now() < deadline, "waited {} s for {what}", time.as_secs());
-        thread::sleep(Duration::from_millis(10));
+        let waited = began.elapsed();
+        assert!(waited < time, "waited {} s for {what}", time.as_secs());
+        // A sixteenth of the wait is the most that a test loses by it.
+        thread::sleep((waited / 16).clamp(FIRST_PAUSE, LONGEST_PAUSE));
     }
 }

@@ -100,7 +100,7 @@ pub fn account(service: &Value) -> Vec<u8> {
 /// A guest whose text after `mark` is replaced, and padded with blanks to `length`.
 fn patched(name: &str, mark: &[u8], length: usize, text: &str) -> Vec<u8> {
     let mut module = guest(name);
-    let start = module.windows(mark.len()).position(|window| window == mark).expect("the guest holds its text");
+    let start = memchr::memmem::find(&module, mark).expect("the guest holds its text");
     let place = &mut module[start + mark.len()..start + length];
     assert!(text.len() <= place.len(), "`{text}` has more than {} bytes", place.len());
     place.fill(b' ');

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::home::write_private;
 use crate::oauth::{ClientAuthentication, Dialect, Revocation};
 use crate::tls::{Authority, Issued};
-use crate::{Gateway, Home, OAuthProvider, Store, module, process};
+use crate::{Gateway, Home, OAuthProvider, Store, module, process, tables};
 
 /// The bootstrap key of every gateway that is not started
 /// [with a first key](Setup::with_first_key).
@@ -209,8 +209,9 @@ impl Setup {
         self
     }
 
-    /// Uses its own empty cache of compiled modules, and its own master key. By default all tests
-    /// share one cache and one key, which saves time.
+    /// Uses its own empty cache of compiled modules, its own master key, and an empty database. By
+    /// default all tests share one cache and one key, and [`Setup::start`] puts a database with tables
+    /// into the data directory, which saves time.
     #[must_use]
     pub fn cold(mut self) -> Self {
         self.cold = true;
@@ -273,7 +274,19 @@ impl Setup {
 
     /// Starts the gateway and waits until it accepts requests.
     pub fn start(self) -> Gateway {
-        self.prepare().start()
+        let has_tables = self.takes_tables();
+        let home = self.prepare();
+        if has_tables {
+            write_private(&home.database(), tables::sqlite());
+        }
+        home.start()
+    }
+
+    /// Returns `true` if the gateway uses the SQLite file, and may find the tables of this release in
+    /// it. A PostgreSQL database [has them already](Store::postgres).
+    fn takes_tables(&self) -> bool {
+        let is_on_sqlite = ![&self.general, &self.config].iter().any(|lines| lines.contains("database_url"));
+        is_on_sqlite && !self.cold && self.release.is_none()
     }
 }
 

@@ -138,6 +138,11 @@ impl Upstream {
         self.shared.seen.lock().clone()
     }
 
+    /// Number of requests so far. A test that waits for many asks for it again and again.
+    pub fn count(&self) -> usize {
+        self.shared.seen.lock().len()
+    }
+
     /// Removes the recorded requests and returns them.
     ///
     /// # Panics
@@ -152,7 +157,7 @@ impl Upstream {
     /// When they do not come within four minutes.
     #[track_caller]
     pub fn wait_for_requests(&self, count: usize) {
-        wait_for("requests to the stand-in", || (self.seen().len() >= count).then_some(()));
+        wait_for("requests to the stand-in", || (self.count() >= count).then_some(()));
     }
 }
 

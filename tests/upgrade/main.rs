@@ -59,7 +59,7 @@ fn is_ok(answer: &Answer) -> Result<(), String> {
 
 #[test]
 fn gateways_are_replaced_one_after_the_other_and_no_call_fails() {
-    let (store, provider) = (Store::postgres(), OAuthProvider::start(Dialect::strict().living(LIFETIME)));
+    let (store, provider) = (Store::empty_postgres(), OAuthProvider::start(Dialect::strict().living(LIFETIME)));
     let services = Services::start();
     let setup = || setup(&store, &provider, &services);
     let before = registered(setup().release(previous()).start(), &provider);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
+use memchr::memmem;
 use serde_json::{Map, Value, json};
 use support::catalogue::{CONFIGURED, example, fields, operations, text};
 use support::description::inlined;
@@ -172,7 +173,7 @@ impl<'a> Comparison<'a> {
                 continue;
             }
             hosts.insert(Url::parse(url).unwrap().host_str().unwrap().to_owned());
-            if !module.windows(url.len()).any(|window| window == url.as_bytes()) {
+            if memmem::find(&module, url.as_bytes()).is_none() {
                 self.differences.push(format!("{id}: upstream `{name}` is not at {url}"));
             }
         }

@@ -15,6 +15,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use parking_lot::{Mutex, MutexGuard};
 use support::process::Finished;
@@ -37,9 +38,11 @@ impl Project {
     /// A project that `connectors new` makes with these arguments, and what it said.
     #[track_caller]
     pub(crate) fn new(arguments: &[&str]) -> (Self, String) {
+        // The source tree stays the same while tests run.
+        static PUBLISHED: OnceLock<()> = OnceLock::new();
         let only = FOLDER.lock();
         let authors = module::root().canonicalize().unwrap().join("target/authors");
-        publish(&authors);
+        PUBLISHED.get_or_init(|| publish(&authors));
         let folder = authors.join("project");
         if folder.exists() {
             fs::remove_dir_all(&folder).unwrap();

@@ -202,6 +202,20 @@ fn all_defaults_run_in_an_empty_folder() {
 }
 
 #[test]
+fn a_first_start_makes_the_tables_that_the_other_tests_begin_with() {
+    let [first, other] = [Setup::new().cold(), Setup::new()].map(|setup| {
+        let gateway = setup.start();
+        let database = rusqlite::Connection::open(gateway.home().data().join("gateway.db")).unwrap();
+        let version: i64 = database.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+        let mut made = database.prepare("SELECT name, sql FROM sqlite_schema ORDER BY type, name").unwrap();
+        let made = made.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        (version, made.map(Result::unwrap).collect::<Vec<(String, Option<String>)>>())
+    });
+    assert!(!first.1.is_empty());
+    assert_eq!(first, other);
+}
+
+#[test]
 fn the_connectors_beside_the_binary_are_those_that_came_with_it() {
     let home = Setup::new().guest("hostile").prepare();
     let (_process, client) = installed(&home, &[("liar", module::liar("version=1.0.0"))]);

@@ -234,7 +234,7 @@ impl OAuthProvider {
 
     /// Number of requests of this purpose.
     pub fn count(&self, endpoint: Endpoint) -> usize {
-        self.events().iter().filter(|event| event.endpoint == endpoint).count()
+        self.shared.events.lock().iter().filter(|event| event.endpoint == endpoint).count()
     }
 
     /// The reasons of all refusals of requests of this purpose.

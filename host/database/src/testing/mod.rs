@@ -7,6 +7,9 @@
 #[cfg(test)]
 mod notes;
 
+use std::io::Write;
+use std::path::PathBuf;
+
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
 
@@ -14,7 +17,7 @@ use tokio_postgres::NoTls;
 pub(crate) use self::notes::{NOTES, Site, add_note, count_notes};
 pub use crate::on_every_database;
 
-use crate::Settings;
+use crate::{FILE, Settings};
 
 /// Makes two tests of each `async fn name(site: Site)`: `name::on_sqlite` and `name::on_postgres`.
 /// The module has a `Site` with the functions `sqlite` and `postgres`.
@@ -48,6 +51,22 @@ impl Place {
     /// A place for a SQLite database.
     pub fn sqlite() -> Self {
         Self::new(None)
+    }
+
+    /// A place with a SQLite file of this content.
+    pub fn with_file(content: &[u8]) -> Self {
+        let place = Self::sqlite();
+        files::create_regular(&place.file()).and_then(|mut file| file.write_all(content)).unwrap();
+        place
+    }
+
+    /// The content of the SQLite file, without its write-ahead log.
+    pub fn content(&self) -> Vec<u8> {
+        files::read_regular(&self.file(), u64::MAX).unwrap()
+    }
+
+    fn file(&self) -> PathBuf {
+        self.settings.data_dir.join(FILE)
     }
 
     /// A place on the PostgreSQL server of the tests.
