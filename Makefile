@@ -323,7 +323,7 @@ dist: profile sdks ## Build the optimised gateway and the connectors into target
 	@cp $(OPTIMISED) target/dist/.connector-gateway.new && mv target/dist/.connector-gateway.new target/dist/connector-gateway
 	@host/deploy/pack.sh target/dist/connector-gateway target/dist/connectors $(TRIPLE) target/dist
 
-bench: dist $(DEBIAN)/bench $(NODE)/browser browser ## Measure the optimised gateway, each figure compared with a peer in the same run; T=swap selects a section
+bench: dist languages $(DEBIAN)/bench $(NODE)/browser browser ## Measure the optimised gateway, each figure compared with a peer in the same run; T=swap selects a section
 	@connectors/build.sh --only -p bench_serve
 	@$(BY_PROFILE) tests/postgres.sh cargo bench --workspace --bench figures --target $(TRIPLE) -- $(T)
 

@@ -35,37 +35,55 @@ const VERSIONS: [&str; 2] = ["1.1.0", "1.0.0"];
 /// Number of invocations between two looks at the clock.
 const BATCH: u32 = 100;
 
+/// The sandbox of this process, with the modules that a gateway has compiled.
+pub(crate) struct Compiled {
+    pub(crate) runtime: Runtime,
+    sandbox: Sandbox,
+    /// It has ended, and its data directory has the compiled modules.
+    _gateway: Gateway,
+}
+
+impl Compiled {
+    /// Takes the modules of a gateway, and ends it.
+    pub(crate) fn by(mut gateway: Gateway) -> Outcome<Self> {
+        gateway.stop();
+        let runtime = Builder::new_multi_thread().enable_all().build()?;
+        let config = Config { data_dir: gateway.home().data(), ..Config::default() };
+        let key = runtime.block_on(async {
+            let store = Store::connect(&config.store()).await?;
+            Outcome::Ok(Vault::open(&config.master_key_path(), &store).await?.derive("compiled modules")?)
+        })?;
+        let sandbox = Sandbox::start(config.sandbox_setup(), &key)?;
+        Ok(Self { runtime, sandbox, _gateway: gateway })
+    }
+
+    /// Loads a module, which the gateway has compiled.
+    pub(crate) fn load(&self, bytes: &[u8]) -> Outcome<Arc<Module>> {
+        let loaded = self.runtime.block_on(self.sandbox.load(bytes, &digest(bytes)))?;
+        match loaded.compiled.took {
+            None => Ok(Arc::new(loaded.module)),
+            Some(_) => Err("a module is not in the gateway's cache".into()),
+        }
+    }
+}
+
 /// An operation that is invoked again and again.
 #[derive(Clone)]
-struct Invoked {
-    module: Arc<Module>,
-    operation: &'static str,
-    input: &'static str,
-    immediate: bool,
+pub(crate) struct Invoked {
+    pub(crate) module: Arc<Module>,
+    pub(crate) operation: &'static str,
+    pub(crate) input: &'static str,
+    pub(crate) immediate: bool,
 }
 
 /// Measures the section.
 pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
-    let runtime = Builder::new_multi_thread().enable_all().build()?;
     // The gateway is started only because it compiles the modules into its data directory.
-    let mut gateway = gateway::start(gateway::NOWHERE)?;
+    let gateway = gateway::start(gateway::NOWHERE)?;
     let frozen = compiled_by(&gateway)?;
-    gateway.stop();
-    let config = Config { data_dir: gateway.home().data(), ..Config::default() };
-    let key = runtime.block_on(async {
-        let store = Store::connect(&config.store()).await?;
-        Outcome::Ok(Vault::open(&config.master_key_path(), &store).await?.derive("compiled modules")?)
-    })?;
-    let sandbox = Sandbox::start(config.sandbox_setup(), &key)?;
-    let load = |bytes: &[u8]| -> Outcome<Arc<Module>> {
-        let loaded = runtime.block_on(sandbox.load(bytes, &digest(bytes)))?;
-        if loaded.compiled.took.is_none() {
-            Ok(Arc::new(loaded.module))
-        } else {
-            Err("a module is not in the gateway's cache".into())
-        }
-    };
-    let guest = load(&gateway::guest())?;
+    let compiled = Compiled::by(gateway)?;
+    let runtime = &compiled.runtime;
+    let guest = compiled.load(&gateway::guest())?;
     let invoked = |immediate| Invoked {
         module: Arc::clone(&guest),
         operation: "get_item",
@@ -77,7 +95,7 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
     for (what, tasks, goal) in
         [("sequential".to_owned(), 1, GOAL), (format!("on {all} cores in parallel"), all, GOAL_OF_ALL)]
     {
-        let [at_once, on_fiber] = take_turns(&runtime, settings, tasks, &[true, false].map(invoked))?;
+        let [at_once, on_fiber] = take_turns(runtime, settings, tasks, &[true, false].map(invoked))?;
         figures.push(
             Figure::new(format!("invocation, {what}"), Unit::Seconds, median(at_once))
                 .against("on a fiber", median(on_fiber))
@@ -87,7 +105,7 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
 
     let mut modules = Vec::new();
     for component in &frozen {
-        modules.push(load(component)?);
+        modules.push(compiled.load(component)?);
     }
     let [later, earlier] = &modules[..] else { return Err("two versions are compared".into()) };
     let invoked = |module: &Arc<Module>| Invoked {
@@ -96,7 +114,7 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
         input: r#"{"id":"17"}"#,
         immediate: true,
     };
-    let [later, earlier] = take_turns(&runtime, settings, 1, &[later, earlier].map(invoked))?;
+    let [later, earlier] = take_turns(runtime, settings, 1, &[later, earlier].map(invoked))?;
     let ratios = later.iter().zip(&earlier).map(|(later, earlier)| later / earlier).collect();
     figures.push(
         Figure::new("invocation of a component for contract 1.1", Unit::Seconds, median(later))
@@ -132,7 +150,7 @@ fn take_turns(runtime: &Runtime, settings: &Settings, tasks: usize, invoked: &[I
 
 /// Time of a core that one invocation takes, in seconds, when this many tasks invoke without a
 /// pause.
-fn round(runtime: &Runtime, invoked: &Invoked, tasks: usize, time: Duration) -> Outcome<f64> {
+pub(crate) fn round(runtime: &Runtime, invoked: &Invoked, tasks: usize, time: Duration) -> Outcome<f64> {
     let started = Instant::now();
     let count = runtime.block_on(async {
         let mut under_way = JoinSet::new();
@@ -149,6 +167,18 @@ fn round(runtime: &Runtime, invoked: &Invoked, tasks: usize, time: Duration) -> 
 }
 
 async fn invoke_for(invoked: Invoked, started: Instant, time: Duration) -> Outcome<u32> {
+    let mut count = 0;
+    while started.elapsed() < time {
+        for _ in 0..BATCH {
+            invoke(&invoked).await?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+/// Invokes an operation once.
+pub(crate) async fn invoke(invoked: &Invoked) -> Outcome<()> {
     let limits = Limits {
         memory_bytes: 32 << 20,
         cpu: Duration::from_secs(1),
@@ -157,18 +187,12 @@ async fn invoke_for(invoked: Invoked, started: Instant, time: Duration) -> Outco
         download_bytes: 50 << 20,
         requests: 256,
     };
-    let deadline = (started + time + Duration::from_secs(30)).into();
+    let deadline = (Instant::now() + Duration::from_secs(30)).into();
     let Invoked { module, operation, input, immediate } = invoked;
-    let mut count = 0;
-    while started.elapsed() < time {
-        for _ in 0..BATCH {
-            let make_call = |_| Call::for_description(deadline, limits.cpu);
-            match module.invoke(make_call, limits, operation, input, immediate).await? {
-                Ok(Answer::Forward(_)) => count += 1,
-                Ok(_) => return Err("the thin operation's answer is not a request".into()),
-                Err(fault) => return Err(format!("the thin operation answered {fault:?}").into()),
-            }
-        }
+    let make_call = |_| Call::for_description(deadline, limits.cpu);
+    match module.invoke(make_call, limits, operation, input, *immediate).await? {
+        Ok(Answer::Forward(_) | Answer::Reply(_)) => Ok(()),
+        Ok(Answer::File(_)) => Err("the operation's answer is a file".into()),
+        Err(fault) => Err(format!("the operation answered {fault:?}").into()),
     }
-    Ok(count)
 }

@@ -9,9 +9,9 @@
 //! # Layout
 //! - [`settings`]: the settings of a run, and the result of its parts
 //! - [`throughput`], [`stages`], [`variants`], [`connections`], [`independent`], [`growth`],
-//!   [`invocation`], [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`], [`lists`],
-//!   [`console`], [`agents`], [`records`], [`budgets`], [`fleet`], [`pushes`], [`triggers`]: the
-//!   sections
+//!   [`invocation`], [`languages`], [`shaping`], [`memory`], [`startup`], [`swap`], [`refresh`],
+//!   [`lists`], [`console`], [`agents`], [`records`], [`budgets`], [`fleet`], [`pushes`],
+//!   [`triggers`]: the sections
 //! - [`train`]: the calls by which `make dist` optimises the gateway
 //! - [`contest`]: rounds in which servers take turns
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them
@@ -35,6 +35,7 @@ mod gateway;
 mod growth;
 mod independent;
 mod invocation;
+mod languages;
 mod lists;
 mod load;
 mod machine;
@@ -72,7 +73,7 @@ use crate::table::Figure;
 
 type Section = fn(&Runtime, &Settings) -> Outcome<Vec<Figure>>;
 
-const SECTIONS: [(&str, Section); 20] = [
+const SECTIONS: [(&str, Section); 21] = [
     ("throughput", throughput::measure),
     ("stages", stages::measure),
     ("variants", variants::measure),
@@ -86,6 +87,7 @@ const SECTIONS: [(&str, Section); 20] = [
     ("triggers", |_, settings| triggers::measure(settings)),
     ("growth", growth::measure),
     ("invocation", |_, settings| invocation::measure(settings)),
+    ("languages", |_, settings| languages::measure(settings)),
     ("shaping", |_, settings| shaping::measure(settings)),
     ("memory", memory::measure),
     ("startup", |_, settings| startup::measure(settings)),
