@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use support::accounts::{connect, registered};
 use support::archiving_server::ArchivingServer;
 use support::home::path;
-use support::process;
+use support::process::{self, Process};
 use support::upstream::free_port;
 use support::{
     Client, Dialect, Gate, Gateway, Home, Load, OAuthProvider, Reply, Setup, Store, Upstream, module, wait_for,
@@ -50,6 +50,30 @@ fn ended_job(client: &Client, id: &str) -> Value {
         let record = client.get(&format!("/jobs/{id}")).ok();
         ["succeeded", "failed"].iter().any(|end| record["status"] == *end).then_some(record)
     })
+}
+
+#[test]
+fn a_backup_that_is_stopped_leaves_nothing_behind() {
+    let home = Setup::new().prepare();
+    home.run_ok(&["keys", "create", "--name", "app"]);
+    // A sparse file that takes much longer to read than any test runs.
+    fs::File::create(home.modules().join("large")).unwrap().set_len(1 << 40).unwrap();
+    let folder = TempDir::new().unwrap();
+    let mut backup = Process::start(&mut home.command(&["backup", path(&folder.path().join("backup.tar.gz"))]));
+    let files = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().collect::<Vec<_>>();
+    wait_for("the archive to grow", || {
+        let temporary = files(folder.path()).into_iter().flat_map(|scratch| files(&scratch.path()));
+        let mut archives = temporary.filter(|file| file.file_name().to_string_lossy().starts_with(".tmp"));
+        archives.any(|archive| archive.metadata().is_ok_and(|archive| archive.len() > 0)).then_some(())
+    });
+    backup.ask_to_end();
+    assert_eq!(backup.wait().code(), Some(1));
+    assert!(
+        backup.lines().iter().any(|line| line.contains("a signal has stopped the command")),
+        "{:?}",
+        backup.lines()
+    );
+    assert!(files(folder.path()).is_empty());
 }
 
 /// The drill. `back_up` backs up a gateway that serves, and `restore` makes a new home of the

@@ -251,13 +251,24 @@ fn a_connection_that_failed_because_of_the_oauth_client_is_noted_until_another_s
         let notes = findings(&finished, "note").into_iter().filter(|[check, ..]| check == "oauth clients");
         notes.map(|[_, text, _]| text).collect()
     };
-    let callback = Person::named("ada").consents(&begin(&client, "account"));
+    let wait_for_note = |words: &str| {
+        let notes =
+            wait_for("the note", || Some(noted()).filter(|notes| notes.iter().any(|note| note.contains(words))));
+        assert!(notes.len() == 1 && notes[0].contains("`account`") && notes[0].contains("invalid_client"), "{notes:?}");
+    };
+    let of_acme = crate::integrations::client(&gateway, "acme", None, "integrate");
+    let [of_acmes, of_defaults] =
+        [&of_acme, &client].map(|client| Person::named("ada").consents(&begin(client, "account")));
     provider.break_tokens(Reply::json(json!({"error": "invalid_client"})).status(401));
-    browser::open(&callback);
-    let notes = wait_for("the record", || Some(noted()).filter(|notes| !notes.is_empty()));
-    assert!(notes[0].contains("`account`") && notes[0].contains("invalid_client"), "{notes:?}");
+    browser::open(&of_acmes);
+    wait_for_note("the tenant `acme`");
+    browser::open(&of_defaults);
+    wait_for_note("the tenant `default`");
     provider.repair();
     connect(&client, "account", "ada");
+    // The user of the other tenant still has no account.
+    wait_for_note("the tenant `acme`");
+    connect(&of_acme, "account", "ada");
     wait_for("the end of the note", || noted().is_empty().then_some(()));
 }
 
@@ -279,12 +290,23 @@ fn in_days(days: u64) -> String {
     humantime::format_rfc3339_seconds(SystemTime::now() + Duration::from_secs(days * 86_400)).to_string()
 }
 
+/// Makes the key `soon`, which was made two months ago.
+fn make_key_that_expires_soon(home: &Home) {
+    const TWO_MONTHS_MS: u64 = 60 * 86_400_000;
+    home.run_ok(&["keys", "create", "--name", "soon", "--expires-at", &in_days(3)]);
+    let made =
+        home.sqlite(&format!("UPDATE api_keys SET created_at = created_at - {TWO_MONTHS_MS} WHERE name = 'soon'"));
+    assert_eq!(made, 1);
+}
+
 #[test]
 fn a_key_that_expires_soon_is_a_problem_and_one_that_expires_later_is_not() {
     let home = private(Setup::new());
     home.run_ok(&["keys", "create", "--name", "later", "--expires-at", &in_days(60)]);
-    assert_eq!(examine(&home).code, Some(0));
-    home.run_ok(&["keys", "create", "--name", "soon", "--expires-at", &in_days(3)]);
+    home.run_ok(&["keys", "create", "--name", "of some days", "--expires-at", &in_days(3)]);
+    let finished = examine(&home);
+    assert_eq!(finished.code, Some(0), "a key that was made for some days is meant to expire: {}", finished.stdout);
+    make_key_that_expires_soon(&home);
     assert_one_problem(&examine(&home), "keys", &["`soon`", "keys create"]);
 }
 
@@ -405,7 +427,7 @@ fn a_running_gateway_is_asked_by_its_address() {
     assert!(findings(&finished, "ok").iter().any(|[_, text, _]| text.contains("reachable and ready")));
     assert!(findings(&finished, "note").iter().any(|[_, _, action]| action.contains("GATEWAY_KEY")));
 
-    gateway.home().run_ok(&["keys", "create", "--name", "soon", "--expires-at", &in_days(3)]);
+    make_key_that_expires_soon(gateway.home());
     let finished = at(&["--url", &address, "--key", KEY]);
     let problems = findings(&finished, "problem");
     let checks: Vec<&str> = problems.iter().map(|[check, ..]| check.as_str()).collect();

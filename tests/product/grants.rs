@@ -219,6 +219,17 @@ fn commands_are_printed_that_grant_what_a_module_asks_for() {
 }
 
 #[test]
+fn a_wildcard_is_quoted_for_the_shell_in_the_commands_that_grant_it() {
+    let home = Setup::new().prepare();
+    let module = file(&home, "wildcard", &named(&["*.a.example"]));
+    let checked = home.run_ok(&["connectors", "check", path(&module)]);
+    assert!(checked.contains(" --grant '*.a.example'"), "{checked}");
+    let added = home.run_ok(&["connectors", "add", path(&module)]);
+    let command = added.lines().find(|line| line.trim().starts_with("to grant ")).unwrap();
+    assert!(command.contains(" '*.a.example'"), "{command}");
+}
+
+#[test]
 fn what_a_module_asks_for_is_granted_with_the_acceptance_and_printed() {
     let gateway = Setup::new().module("account", named(&["a.example"])).start();
     let home = gateway.home();

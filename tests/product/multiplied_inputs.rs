@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 use support::home::path;
-use support::{Answer, Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream, usage};
+use support::{Answer, Dialect, Gate, Gateway, OAuthProvider, Reply, Setup, Upstream, usage, wait_for};
 
 use crate::integrations::{client, connect, started};
 
@@ -90,6 +90,41 @@ fn a_form_with_a_long_name_and_a_long_list_is_refused_before_it_is_made() {
     assert!(service.seen().is_empty());
     send(&gateway, "upload", tags(1024)).ok();
     assert_eq!(service.take_seen()[0].multipart().len(), 1024);
+}
+
+/// Each segment of a path takes about forty times its text, for as long as the call runs.
+#[test]
+fn the_memory_that_paths_of_fields_take_is_counted_until_the_call_ends() {
+    let (service, gate) = (Upstream::start(), Gate::default());
+    service.reply("*", Reply::json(json!({"a": 1})).behind(&gate));
+    let setup = Setup::new().guest("hostile").upstream("hostile", "api", &service.url());
+    let gateway = setup.general("memory_mb = 32").start();
+    let rest = ".a".repeat(254);
+    let paths: Vec<String> = (0..1000).map(|number| format!("{number}{rest}")).collect();
+    let input = json!({"path": "/slow", "response_fields": paths});
+    let client = gateway.client();
+    let first = client.begin("/connectors/hostile/forward", input.clone());
+    service.wait_for_requests(1);
+    // There is room for one of them.
+    gateway.call("hostile/forward", input.clone()).problem(503, "busy");
+    gate.open();
+    assert_eq!(first.wait().status, 200);
+    wait_for("the memory to be free", || (gateway.metric("gateway_memory_held_bytes") == 0.0).then_some(()));
+    gateway.call("hostile/forward", input).ok();
+}
+
+/// The position of an object of eight bytes, which a path leads to, takes seven times as much.
+#[test]
+fn the_memory_that_shaping_an_answer_takes_is_counted() {
+    let service = Upstream::start();
+    let setup = Setup::new().guest("hostile").upstream("hostile", "api", &service.url());
+    let gateway = setup.general(&format!("memory_mb = {MEMORY_MB}")).start();
+    let input = json!({"path": "/", "response_fields": ["a"]});
+    let many = format!("[{}{{}}]", r#"{"a":1},"#.repeat(2 << 20));
+    service.reply("*", Reply::typed("application/json", many));
+    gateway.call("hostile/forward", input.clone()).problem(503, "busy");
+    service.reply("*", Reply::json(json!([{"a": 1, "b": 2}])));
+    assert_eq!(gateway.call("hostile/forward", input).ok(), json!([{"a": 1}]));
 }
 
 #[test]

@@ -83,11 +83,26 @@ pub(crate) fn create(input: CreateIssueComment) -> Result<Outcome, Fault> {
     let comment =
         serde_json::to_string(&Comment { body: input.body }).map_err(|error| Fault::Failed(error.to_string()))?;
     let request = address(Method::Post, &input.owner, &input.repo, input.issue_number)?.json(comment);
-    let response = github::send(request)?;
-    // Deleted after the request: a concurrent call may store a copy without the new comment before
-    // it.
-    copy::forget(&copy::key(&input.owner, &input.repo, input.issue_number));
-    Ok(Outcome::ReplyDocument(response.document()?))
+    let (key, max_age) = (copy::key(&input.owner, &input.repo, input.issue_number), max_age()?);
+    copy::begin_change(&key, max_age);
+    let response = github::send(request);
+    if is_refused(&response) {
+        copy::refuse_change(&key);
+    } else {
+        copy::end_change(&key, clock::now(), max_age);
+    }
+    Ok(Outcome::ReplyDocument(response?.document()?))
+}
+
+/// Returns `true` if GitHub has not written the comment. After another failure it may have done so.
+fn is_refused(response: &Result<Response, Fault>) -> bool {
+    matches!(response, Err(Fault::Upstream(refusal)) if refusal.status < 500)
+}
+
+/// The age in seconds up to which a copy is used without asking GitHub.
+fn max_age() -> Result<u32, Fault> {
+    // The schema of the setting bounds it.
+    Ok(u32::try_from(settings::comments_max_age_s()?).unwrap_or(u32::MAX))
 }
 
 fn check_dates(input: &ListIssueComments) -> Result<(), Fault> {
@@ -122,8 +137,7 @@ fn is_chosen(input: &ListIssueComments, head: &Head<'_>) -> bool {
 /// The comments of the issue, and `true` if they come from a copy. `force_refresh` ignores the
 /// copy.
 fn comments(input: &ListIssueComments) -> Result<(Copy, bool), Fault> {
-    // The schema of the setting bounds it.
-    let max_age = u32::try_from(settings::comments_max_age_s()?).unwrap_or(u32::MAX);
+    let max_age = max_age()?;
     let key = copy::key(&input.owner, &input.repo, input.issue_number);
     let now = clock::now();
     let stored = if input.force_refresh { None } else { Copy::load(&key) };

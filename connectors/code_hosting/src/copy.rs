@@ -44,9 +44,13 @@ pub(crate) fn key(owner: &str, repo: &str, number: i64) -> String {
 }
 
 impl Copy {
-    /// The copy with this key. `None` if there is no complete copy or the storage fails.
+    /// The copy with this key. `None` if there is no complete copy, if the comments have changed since
+    /// it was read, or if the storage fails.
     pub(crate) fn load(key: &str) -> Option<Self> {
         let head = Head::load(key)?;
+        if changed_at(key).is_some_and(|time| head.fetched_at <= time) {
+            return None;
+        }
         let mut pages = Vec::with_capacity(head.pages.len());
         let mut number = 0;
         for length in &head.pages {
@@ -111,7 +115,7 @@ impl Head {
 
 /// Deletes the copy with this key. Parts that cannot be deleted have no effect without the head,
 /// and expire.
-pub(crate) fn forget(key: &str) {
+fn forget(key: &str) {
     let head = Head::load(key);
     if let Err(error) = storage::delete(key) {
         log::warn(&format!("the copy of {key} was not deleted and is used until it expires: {error:?}"));
@@ -123,6 +127,43 @@ pub(crate) fn forget(key: &str) {
     }
 }
 
+/// Notes that a call begins to change the comments: no copy is used until it ends. The note of a call
+/// that is cut off stays for as long as a copy without its change could be used.
+pub(crate) fn begin_change(key: &str, max_age_seconds: u32) {
+    note_change(key, u64::MAX, max_age_seconds);
+}
+
+/// Notes that the comments have changed at this time, and deletes the copy. A call that began to read
+/// before it may still store a copy without the change, which is not used.
+pub(crate) fn end_change(key: &str, now: u64, max_age_seconds: u32) {
+    note_change(key, now, max_age_seconds);
+    forget(key);
+}
+
+/// Notes that the comments have not changed.
+pub(crate) fn refuse_change(key: &str) {
+    if let Err(error) = storage::delete(&change_key(key)) {
+        log::warn(&format!("the copy of {key} is not used for some time: {error:?}"));
+    }
+}
+
+fn note_change(key: &str, time: u64, max_age_seconds: u32) {
+    if let Err(error) = storage::set(&change_key(key), time.to_string().as_bytes(), Some(max_age_seconds.max(1))) {
+        log::warn(&format!("a copy of {key} without a change may be used until it is too old: {error:?}"));
+    }
+}
+
+/// The time of the last change, in milliseconds since 1970-01-01T00:00:00Z. The latest of all times if a
+/// change has not ended.
+fn changed_at(key: &str) -> Option<u64> {
+    let time = storage::get(&change_key(key)).ok()??;
+    std::str::from_utf8(&time).ok()?.parse().ok()
+}
+
+fn change_key(key: &str) -> String {
+    format!("{key}/changed")
+}
+
 fn part(key: &str, number: usize) -> String {
     format!("{key}/{number}")
 }
@@ -132,7 +173,7 @@ mod tests {
     use connector_sdk::storage;
     use connector_sdk::testing::Gateway;
 
-    use super::{Copy, MAX_BYTES, PART_BYTES, forget, key};
+    use super::{Copy, MAX_BYTES, PART_BYTES, begin_change, end_change, forget, key, refuse_change};
 
     fn copy(pages: &[String]) -> Copy {
         Copy { fetched_at: 7, etag: Some("\"e\"".to_owned()), pages: pages.to_vec() }
@@ -167,6 +208,23 @@ mod tests {
         copy(&["[1]".to_owned()]).save("k", 300);
         copy(&["x".repeat(MAX_BYTES + 1)]).save("k", 300);
         assert!(gateway.stored("k").is_none() && gateway.stored("k/0").is_none());
+    }
+
+    #[test]
+    fn no_copy_is_used_while_the_comments_change() {
+        let _gateway = Gateway::new();
+        let save = || copy(&["[]".to_owned()]).save("k", 300);
+        save();
+        begin_change("k", 300);
+        assert!(Copy::load("k").is_none(), "also if the call that changes them is cut off");
+        refuse_change("k");
+        assert!(Copy::load("k").is_some());
+        for (changed_at, is_used) in [(6, true), (7, false), (8, false)] {
+            end_change("k", changed_at, 300);
+            assert!(Copy::load("k").is_none(), "the copy is deleted");
+            save();
+            assert_eq!(Copy::load("k").is_some(), is_used, "{changed_at}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use connector_sdk::{Fault, Outcome, Request};
 use serde_json::{Value, json};
 
 use crate::CONNECTOR;
+use crate::copy::{self, Copy};
 
 /// 2026-01-02T03:04:05Z
 const NOW: u64 = 1_767_323_045_000;
@@ -310,6 +311,36 @@ fn a_new_comment_deletes_the_copy() {
     let requests = gateway.requests();
     assert_eq!((requests[1].method, requests[1].path.as_str()), (Method::Post, "/repos/o/r/issues/7/comments"));
     assert_eq!(body(&requests[1]), Some(r#"{"body":"Me \"too\""}"#));
+}
+
+/// Creates a comment on the issue of [`ISSUE`].
+fn comment() -> Result<Outcome, Fault> {
+    invoke(&CONNECTOR, "create_issue_comment", &format!(r#"{{{ISSUE},"body":"x"}}"#))
+}
+
+#[test]
+fn a_comment_that_github_may_have_written_deletes_the_copy() {
+    let gateway = Gateway::new().answer(Answer::json(200, &comments(1..=1)));
+    list("");
+    let _gateway = gateway.answer(Answer::new(502, "")).answer(Answer::json(200, &comments(1..=2)));
+    assert!(matches!(comment(), Err(Fault::Upstream(fault)) if fault.status == 502));
+    let listed = list("");
+    assert_eq!((ids(&listed).len(), &listed["cached"]), (2, &json!(false)));
+}
+
+#[test]
+fn a_copy_that_was_read_before_a_new_comment_and_stored_after_it_is_not_used() {
+    let read_before = || Copy { fetched_at: NOW, etag: None, pages: vec![comments(1..=1)] };
+    let key = copy::key("O", "R", 7);
+    let gateway = Gateway::new()
+        .now(NOW + 20)
+        .answer(Answer::json(201, r#"{"id":2}"#))
+        .answer(Answer::json(200, &comments(1..=2)));
+    assert!(comment().is_ok());
+    read_before().save(&key, 300);
+    let _gateway = gateway.now(NOW + 40);
+    assert_eq!(ids(&list("")).len(), 2);
+    assert_eq!(list("")["cached"], true, "a copy that was read after the comment is used");
 }
 
 #[test]

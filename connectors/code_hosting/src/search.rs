@@ -1,6 +1,6 @@
 //! A search for issues in many repositories, whose results are one list.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use connector_sdk::http::{self, Method, Response};
 use connector_sdk::json::Kind;
@@ -12,7 +12,7 @@ use crate::found::{Facts, Found, Key};
 use crate::ranking::{MAX_RESULTS, Ranking};
 use crate::repositories::{self, Repository};
 use crate::summary::{Counted, Summary};
-use crate::{CONNECTOR, SearchIssues, dates, github, projection};
+use crate::{CONNECTOR, SearchIssues, dates, fingerprint, github, projection};
 
 /// Number of requests that are sent in parallel.
 const PARALLEL: usize = 4;
@@ -133,6 +133,9 @@ struct Search<'a> {
     counted: Counted,
     /// Number of issues that matched.
     matched: usize,
+    /// Fingerprints of these issues. The list can shift between two requests, and an issue is then on two
+    /// pages.
+    seen: HashSet<u64>,
     errors: Vec<Failure>,
     /// The fault of the first repository that could not be read. It is the answer if no repository
     /// can be read.
@@ -157,6 +160,7 @@ impl<'a> Search<'a> {
             ranking: Ranking::new(is_ascending, shown),
             counted: Counted::default(),
             matched: 0,
+            seen: HashSet::new(),
             errors: Vec::new(),
             first_fault: None,
             read: 0,
@@ -221,10 +225,14 @@ impl<'a> Search<'a> {
         self.input.until.as_deref().is_some_and(|until| day > until)
     }
 
-    /// Counts an issue that matches, and adds it to the results if it is among the best so far.
+    /// Counts an issue that matches, and adds it to the results if it is among the best so far. Leaves
+    /// out an issue that was on an earlier page.
     fn take(&mut self, repository: &str, issue: &Document, updated_at: String) -> Result<(), Fault> {
-        self.matched += 1;
         let number = integer(issue, "/number")?;
+        if !self.seen.insert(fingerprint::of([repository.as_bytes(), number.to_string().as_bytes()])) {
+            return Ok(());
+        }
+        self.matched += 1;
         let key = match self.input.sort.as_str() {
             "created" => Key::Time(text(issue, "/created_at")?),
             "comments" => Key::Count(integer(issue, "/comments")?),

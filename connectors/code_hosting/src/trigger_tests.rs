@@ -169,6 +169,31 @@ fn a_repetition_that_failed_is_another_delivery() {
 }
 
 #[test]
+fn many_failed_deliveries_are_sent_again_by_several_calls() {
+    let next = r#"<https://api.github.test/repositories/2/hooks/7/deliveries?cursor=c>; rel="next""#;
+    let mut gateway = Gateway::new();
+    for call in 1..=3_u64 {
+        // The list still has those that earlier calls have sent again.
+        for page in 0..2 * call {
+            let ids = page * 100..page * 100 + 100;
+            let failed: Vec<Value> = ids.map(|id| delivery(id, &format!("g{id}"), 502)).collect();
+            let answer = Answer::json(200, &json!(failed).to_string());
+            gateway = gateway.answer(if page < 5 { answer.header("Link", next) } else { answer });
+        }
+        for _ in 0..200 {
+            gateway = gateway.answer(Answer::json(202, "{}"));
+        }
+        let before = gateway.requests().len();
+        reply("redeliver", &hook("7"));
+        assert!(gateway.requests().len() - before < 256, "call {call}");
+    }
+    let again: Vec<String> =
+        sent(&gateway).into_iter().filter(|(method, _)| *method == Method::Post).map(|(_, path)| path).collect();
+    let expected: Vec<String> = (0..600).map(|id| format!("/repos/o/r/hooks/7/deliveries/{id}/attempts")).collect();
+    assert_eq!(again, expected);
+}
+
+#[test]
 fn a_repetition_that_github_refuses_is_tried_again() {
     let failed = || Answer::json(200, &json!([delivery(1, "a", 502)]).to_string());
     let gateway = Gateway::new()

@@ -85,8 +85,8 @@ fn events_between_two_times_are_read_where_microsoft_has_no_list_of_all() {
     // The later time is now less than 60 days away.
     let gateway = gateway
         .now(131 * DAY)
-        .answer(page(&event("e2"), "$deltatoken=d3"))
         .answer(page(&event("e3"), "$deltatoken=n1"))
+        .answer(page(&event("e2"), "$deltatoken=d3"))
         .answer(page(&event("e4"), "$deltatoken=n2"));
     let third = read("read_changes", &json!({}), &second["cursor"], 50);
     assert_eq!((ids(&third), &third["gap"]), (vec!["e2/k"], &json!(false)), "and not the first list of later times");
@@ -98,10 +98,44 @@ fn events_between_two_times_are_read_where_microsoft_has_no_list_of_all() {
             "/me/events/delta".to_owned(),
             view("startDateTime=1970-01-11T00%3A00%3A00Z&endDateTime=1970-07-10T00%3A00%3A00Z"),
             view("$deltatoken=d1"),
-            view("$deltatoken=d2"),
             view("startDateTime=1970-02-11T00%3A00%3A00Z&endDateTime=1970-08-10T00%3A00%3A00Z"),
+            view("$deltatoken=d2"),
             view("$deltatoken=n1"),
         ]
+    );
+}
+
+#[test]
+fn a_change_while_the_list_of_later_times_begins_is_not_lost_and_no_removal_is_told_twice() {
+    let removed = || json!({"id": "e2", "@removed": {"reason": "deleted"}});
+    let changed = |id: &str| json!({"id": id, "changeKey": "k"});
+    let gateway =
+        Gateway::new().now(100 * DAY).answer(refusal(400)).answer(page(&json!([changed("e0")]), "$deltatoken=d1"));
+    let first = read("read_changes", &json!({}), &Value::Null, 50);
+    // The first list of later times is too long for one read.
+    let mut gateway = gateway.now(131 * DAY);
+    for number in 1..=40 {
+        let link = format!("https://graph.test/v1.0/x?$skiptoken={number}");
+        let page = json!({"value": [changed("e0")], "@odata.nextLink": link});
+        gateway = gateway.answer(Answer::json(200, &page.to_string()));
+    }
+    let gateway = gateway.answer(page(&json!([changed("e1")]), "$deltatoken=d2"));
+    let second = read("read_changes", &json!({}), &first["cursor"], 50);
+    assert_eq!((ids(&second), &second["more"]), (vec!["e1/k"], &json!(true)));
+    let gateway = gateway
+        .answer(page(&json!([changed("e3")]), "$deltatoken=n1"))
+        .answer(page(&json!([changed("e3"), removed()]), "$deltatoken=d3"));
+    let third = read("read_changes", &json!({}), &second["cursor"], 50);
+    let told = ids(&third);
+    assert!(told[0] == "e3/k" && told[1].starts_with("e2/removed/"), "{told:?}");
+    assert_eq!((told.len(), &third["more"]), (2, &json!(false)));
+    let gateway = gateway.answer(page(&json!([removed(), changed("e4")]), "$deltatoken=n2"));
+    assert_eq!(ids(&read("read_changes", &json!({}), &third["cursor"], 50)), ["e4/k"]);
+    let list = "/me/calendarView/delta?";
+    let last: Vec<String> = paths(&gateway).into_iter().skip(42).collect();
+    assert_eq!(
+        last,
+        ["$deltatoken=d1", "$skiptoken=40", "$deltatoken=d2", "$deltatoken=n1"].map(|query| format!("{list}{query}"))
     );
 }
 

@@ -3,7 +3,7 @@
 //! Microsoft lists the changes of all events. If it refuses this list, there is one of events
 //! between two times. Another list with later times follows before these are reached.
 
-use connector_microsoft::delta::Delta;
+use connector_microsoft::delta::{self, Delta};
 use connector_microsoft::subscription;
 use connector_sdk::triggers::{Event, Events, Read, Renew, Subscribe, Subscription, Trigger, Unsubscribe, Value};
 use connector_sdk::{Document, Fault, clock};
@@ -13,7 +13,8 @@ pub(crate) const TRIGGERS: &[Trigger] = &[Trigger {
     name: "event_changed",
     title: "Calendar event changed",
     description: "An event of the user's calendar was created, changed or deleted. The data is Microsoft's event. An event \
-                  that was deleted has only its id and `@removed`.",
+                  that was deleted has only its id and `@removed`. Microsoft lists the changes of some calendars only for \
+                  events between two times: those of events at most 90 days ago and 60 days ahead are always told.",
     payload: r#"{
         "type": "object",
         "properties": {
@@ -86,19 +87,54 @@ pub(crate) fn unsubscribe(input: Unsubscribe) -> Result<(), Fault> {
 pub(crate) fn read(input: Read) -> Result<Events, Fault> {
     let Some(cursor) = &input.cursor else { return first(&input) };
     let until: Option<i64> = cursor.optional("until")?;
+    let next = Next::parse(cursor)?;
     let input = Read { cursor: Some(cursor.required("delta")?), ..input };
     let Some(until) = until else { return Ok(with_until(ALL.read(&input, event)?, None)) };
+    let is_near = u64::try_from(until).is_ok_and(|until| until < clock::now().saturating_add(RESERVE_MS));
+    // The other list begins before this one is read, so that no change is between the two.
+    let next = if is_near { Some(Next::further(next, &input)?) } else { None };
     let events = between(&input)?;
     if events.gap {
         return Ok(with_until(events, Some(end())));
     }
-    let is_near = u64::try_from(until).is_ok_and(|until| until < clock::now().saturating_add(RESERVE_MS));
-    if events.more || !is_near {
-        return Ok(with_until(events, Some(until)));
+    match next {
+        Some(next) if next.is_ready && !events.more => {
+            let cursor = delta::continued(&next.delta, &events.cursor)?;
+            Ok(with_until(Events { cursor, ..events }, Some(next.until)))
+        }
+        next => {
+            let more = events.more || next.as_ref().is_some_and(|next| !next.is_ready);
+            Ok(with_next(Events { more, ..events }, Some(until), next.as_ref()))
+        }
     }
-    // Everything up to now was read, so the other list continues from here.
-    let next = between(&Read { cursor: None, ..input })?;
-    Ok(with_until(Events { events: events.events, ..next }, Some(end())))
+}
+
+/// The list of later times. It takes the place of the present one when its first list, which has no
+/// events, was read to the end, and the present one after it.
+struct Next {
+    until: i64,
+    delta: Value,
+    /// `true` if its first list was read to the end.
+    is_ready: bool,
+}
+
+impl Next {
+    fn parse(cursor: &Value) -> Result<Option<Self>, Fault> {
+        let Some(next) = cursor.optional::<Value>("next")? else { return Ok(None) };
+        let (until, delta) = (next.required("until")?, next.required("delta")?);
+        Ok(Some(Self { until, delta, is_ready: next.required("is_ready")? }))
+    }
+
+    /// Begins the list, or reads more of its first list.
+    fn further(next: Option<Self>, input: &Read) -> Result<Self, Fault> {
+        let (until, cursor) = match next {
+            Some(next) if next.is_ready => return Ok(next),
+            Some(next) => (next.until, Some(next.delta)),
+            None => (end(), None),
+        };
+        let events = between(&Read { cursor, ..input.clone() })?;
+        Ok(Self { until, delta: events.cursor, is_ready: !events.more })
+    }
 }
 
 /// Begins the list of all events. If Microsoft does not have it, begins the one between two times.
@@ -124,8 +160,15 @@ fn end() -> i64 {
 }
 
 fn with_until(events: Events, until: Option<i64>) -> Events {
+    with_next(events, until, None)
+}
+
+fn with_next(events: Events, until: Option<i64>, next: Option<&Next>) -> Events {
     let until = until.map_or_else(|| "null".to_owned(), |until| until.to_string());
-    let cursor = Value(format!(r#"{{"until":{until},"delta":{}}}"#, events.cursor.0));
+    let next = next.map_or_else(String::new, |Next { until, delta, is_ready }| {
+        format!(r#","next":{{"until":{until},"is_ready":{is_ready},"delta":{}}}"#, delta.0)
+    });
+    let cursor = Value(format!(r#"{{"until":{until},"delta":{}{next}}}"#, events.cursor.0));
     Events { cursor, ..events }
 }
 

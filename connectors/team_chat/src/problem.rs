@@ -36,9 +36,6 @@ fn kind(code: &str) -> Kind {
         | "token_expired"
         | "token_revoked"
         | "account_inactive"
-        | "user_disabled"
-        | "org_login_required"
-        | "two_factor_setup_required"
         | "user_removed_from_team" => Kind::Token,
         "missing_scope" => Kind::Scope,
         "not_in_channel"
@@ -46,16 +43,23 @@ fn kind(code: &str) -> Kind {
         | "not_authorized"
         | "permission_denied"
         | "access_denied"
+        // The network of the gateway is not on a list of the workspace.
+        | "accesslimited"
         | "ekm_access_denied"
+        | "two_factor_setup_required"
         | "team_access_not_granted"
         | "not_allowed_token_type"
         | "user_is_restricted"
         | "user_is_ultra_restricted"
         | "enterprise_is_restricted" => Kind::Permission,
-        "ratelimited" | "rate_limited" | "accesslimited" => Kind::RateLimit,
-        "internal_error" | "fatal_error" | "request_timeout" | "service_unavailable" | "team_added_to_org" => {
-            Kind::Failure
-        }
+        "ratelimited" | "rate_limited" => Kind::RateLimit,
+        "internal_error"
+        | "fatal_error"
+        | "request_timeout"
+        | "service_unavailable"
+        // The workspace moves to an Enterprise organization. The tokens work again when that is done.
+        | "org_login_required"
+        | "team_added_to_org" => Kind::Failure,
         _ if code.starts_with("restricted_action") || code.starts_with("cant_") => Kind::Permission,
         _ if code.ends_with("_not_found") => Kind::NotFound,
         _ => Kind::Request,
@@ -107,15 +111,18 @@ mod tests {
     #[test]
     fn codes_have_the_http_status_with_the_same_meaning() {
         for (status, codes) in [
-            (401, "not_authed invalid_auth token_expired token_revoked account_inactive org_login_required"),
+            (401, "not_authed invalid_auth token_expired token_revoked account_inactive"),
             (
                 403,
-                "missing_scope not_in_channel restricted_action restricted_action_read_only_channel cant_invite_self no_permission",
+                "missing_scope not_in_channel restricted_action restricted_action_read_only_channel cant_invite_self no_permission accesslimited two_factor_setup_required",
             ),
             (404, "channel_not_found thread_not_found user_not_found users_not_found message_not_found"),
             (429, "ratelimited rate_limited"),
-            (502, "internal_error fatal_error request_timeout"),
-            (400, "name_taken is_archived invalid_cursor no_text too_long user_not_visible limit_required"),
+            (502, "internal_error fatal_error request_timeout org_login_required team_added_to_org"),
+            (
+                400,
+                "user_disabled name_taken is_archived invalid_cursor no_text too_long user_not_visible limit_required",
+            ),
         ] {
             for code in codes.split(' ') {
                 let body = format!(r#"{{"ok":false,"error":"{code}"}}"#);

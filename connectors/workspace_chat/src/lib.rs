@@ -131,9 +131,9 @@ connector! {
     /// `pageSize` is at most 1000. Without it, Google returns at most 25 messages.
     messages_list: GET api "/spaces/{space_id}/messages" {
         ..space,
-        /// Google's parameters; filter such as createTime > "2026-03-01T00:00:00Z"
+        /// Google's parameters; filter such as create_time > "2026-03-01T00:00:00Z"
         query?: entries[
-            /// expression on createTime and thread.name
+            /// expression on create_time and thread.name
             filter,
             markupSyntax, orderBy, pageSize, pageToken, showDeleted,
         ],

@@ -16,7 +16,7 @@ pub(crate) const TRIGGERS: &[Trigger] = &[Trigger {
     description: "A message was written in a space. The data is Google's message as it is now.",
     parameters: r#"{
         "type": "object",
-        "properties": {"space_id": {"type": "string", "minLength": 1, "description": "id of the space, without spaces/"}},
+        "properties": {"space_id": {"type": "string", "pattern": "^[^/]+$", "description": "id of the space, the part after spaces/"}},
         "required": ["space_id"],
         "additionalProperties": false
     }"#,

@@ -77,16 +77,15 @@ pub(crate) fn create(input: CreateDocument) -> Result<Outcome, Fault> {
     let request = Request::new(Method::Post, "drive", "/files").query("supportsAllDrives", true).query("fields", "id");
     let file = http::send(request.json(body))?.successful()?.document()?;
     let id = file.string("/id").ok_or_else(|| not_understood("the new file has no `id`"))?;
-    match read(&id) {
-        Ok(document) => answer(&document, parent),
-        // The document exists, so the call must not fail: the caller would create it again.
-        Err(_) => Outcome::json(&Created {
+    // The document exists, so the call must not fail: the caller would create it again.
+    read(&id).and_then(|document| answer(&document, parent)).or_else(|_| {
+        Outcome::json(&Created {
             title: &input.title,
             parent_folder_id: parent,
             web_view_link: link(&id),
             document_id: &id,
-        }),
-    }
+        })
+    })
 }
 
 /// The answer if the new document cannot be read.

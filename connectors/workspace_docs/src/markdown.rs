@@ -242,7 +242,10 @@ impl Writer {
         Paragraph { style, item, ..Paragraph::default() }
     }
 
+    /// Appends text to the open paragraph. A line end in it, as in an HTML tag of two lines or from
+    /// `&#10;`, becomes a blank as a soft break does. Google would begin a new paragraph.
     fn text(&mut self, text: &str) {
+        let text = &text.replace("\r\n", " ").replace(['\r', '\n'], " ");
         let style = self.marks.style(self.table.as_ref().is_some_and(|table| table.in_head));
         let mut paragraph = self.open.take().unwrap_or_else(|| self.paragraph());
         paragraph.push_text(text, &style);

@@ -62,6 +62,9 @@ pub(crate) fn attachment(input: GetAttachment) -> Result<Outcome, Fault> {
     }))
 }
 
+/// The part id of the only part of a message, to which Gmail gives an empty one.
+const ONLY_PART: &str = "0";
+
 /// Finds the part with an id. `None` if there is no such part, or if it has parts itself and no
 /// content. Parts within parts need no stack.
 fn find(message: &str, id: &str) -> Result<Option<Part>, Fault> {
@@ -70,8 +73,13 @@ fn find(message: &str, id: &str) -> Result<Option<Part>, Fault> {
     while let Some(text) = parts.pop() {
         let part = object(text)?;
         let member = |name: &str| part.get(name).map(string).transpose();
-        if member("partId")?.as_deref() != Some(id) {
-            parts.extend(list(part.get("parts").unwrap_or("[]"))?);
+        let within = list(part.get("parts").unwrap_or("[]"))?;
+        let part_id = match member("partId")? {
+            Some(part_id) if part_id.is_empty() && within.is_empty() => Some(ONLY_PART.into()),
+            part_id => part_id,
+        };
+        if part_id.as_deref() != Some(id) {
+            parts.extend(within);
             continue;
         }
         let content_type = member("mimeType")?.filter(|kind| !kind.is_empty());
@@ -84,6 +92,8 @@ fn find(message: &str, id: &str) -> Result<Option<Part>, Fault> {
         let content = match (body("attachmentId"), body("data")) {
             (Some(id), _) => Source::Separate(string(id)?.into_owned()),
             (None, Some(data)) => Source::Inline(string(data)?.into_owned()),
+            // A mail within the mail. Gmail has its parts and not its text.
+            (None, None) if !within.is_empty() => return Ok(None),
             (None, None) => Source::Empty,
         };
         let file_name = member("filename")?.filter(|name| !name.is_empty());
@@ -142,5 +152,29 @@ mod tests {
             assert!(matches!(file(part, &[MESSAGE]), Err(Fault::NotFound(_))), "{part}");
         }
         assert!(matches!(file("1", &[r#"{"id":"18c"}"#]), Err(Fault::NotFound(_))));
+    }
+
+    #[test]
+    fn a_message_of_one_part_has_the_part_0() {
+        let message = r#"{"id":"18c","payload":{"partId":"","mimeType":"application/pdf","filename":"scan.pdf","body":{"attachmentId":"a1","size":4}}}"#;
+        let (name, kind, bytes, paths) = file("0", &[message, r#"{"size":2,"data":"aGk"}"#]).expect("a file");
+        assert_eq!((name.as_str(), kind.as_str(), &*bytes), ("scan.pdf", "application/pdf", &b"hi"[..]));
+        assert_eq!(paths[1], "/users/me/messages/18c/attachments/a1");
+        assert!(matches!(file("1", &[message]), Err(Fault::NotFound(_))));
+    }
+
+    #[test]
+    fn a_mail_within_a_mail_is_a_file_only_if_gmail_has_its_text() {
+        let message = |body: &str| {
+            format!(
+                r#"{{"id":"18c","payload":{{"partId":"","mimeType":"multipart/report","body":{{"size":0}},"parts":[
+                {{"partId":"0","mimeType":"message/rfc822","filename":"","body":{body},"parts":[
+                {{"partId":"0.0","mimeType":"text/plain","filename":"","body":{{"size":2,"data":"aGk"}}}}]}}]}}}}"#
+            )
+        };
+        assert!(matches!(file("0", &[&message(r#"{"size":0}"#)]), Err(Fault::NotFound(_))));
+        let (_, kind, bytes, _) = file("0", &[&message(r#"{"size":2,"data":"aGk"}"#)]).expect("a file");
+        assert_eq!((kind.as_str(), &*bytes), ("message/rfc822", &b"hi"[..]));
+        assert_eq!(file("0.0", &[&message(r#"{"size":0}"#)]).expect("a part of it").2, b"hi");
     }
 }

@@ -44,6 +44,8 @@ pub(crate) fn is_html(text: &str) -> bool {
 /// before it.
 pub(crate) fn text(html: &str) -> String {
     let mut text = Text { written: String::with_capacity(html.len()), is_preformatted: false };
+    // A shorter rest has no end of a tag, so that no tag in it is looked for.
+    let shortest = html.len() - html.rfind('>').unwrap_or(0);
     let mut rest = html;
     let mut has_quotes = true;
     while let Some((before, markup)) = rest.split_once('<') {
@@ -52,7 +54,8 @@ pub(crate) fn text(html: &str) -> String {
             rest = comment.split_once("-->").map_or("", |(_, after)| after);
         } else if markup.starts_with(['!', '?']) {
             rest = markup.split_once('>').map_or("", |(_, after)| after);
-        } else if let Some((is_end, name)) = tag_name(markup)
+        } else if markup.len() >= shortest
+            && let Some((is_end, name)) = tag_name(markup)
             && let Some(after) = after_tag(markup, &mut has_quotes)
         {
             rest = after;
@@ -194,5 +197,11 @@ mod tests {
     fn many_open_quotes_are_read_once() {
         let html = "<p \">".repeat(100_001);
         assert!(text(&html).is_empty());
+    }
+
+    #[test]
+    fn many_tags_without_an_end_are_read_once() {
+        let html = format!("<p>x</p>{}", "<p ".repeat(1_000_000));
+        assert!(text(&html).starts_with("x\n\n<p <p "));
     }
 }

@@ -223,7 +223,8 @@ connector! {
     /// A file of a message
     ///
     /// `part_id` is `partId` of a part in the answer of messages_get. Ids of attachments change from
-    /// answer to answer, ids of parts do not. An inline part is a file as well.
+    /// answer to answer, ids of parts do not. An inline part is a file as well. The only part of a
+    /// message, whose `partId` is empty, is `0`.
     get_attachment: read fn attached::attachment {
         /// id of the message
         message_id: string(1..),

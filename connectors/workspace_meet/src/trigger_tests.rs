@@ -182,6 +182,28 @@ fn transcripts_over_the_limit_follow_in_the_next_read() {
 }
 
 #[test]
+fn transcripts_of_very_many_conferences_are_read_in_several_reads() {
+    let ended: Vec<(String, String)> =
+        (0..100).map(|number| (format!("c{number:03}"), format!("{:02}:{:02}:00", number / 60, number % 60))).collect();
+    let records: Vec<(&str, Option<&str>)> =
+        ended.iter().map(|(name, time)| (name.as_str(), Some(time.as_str()))).collect();
+    let mut gateway = Gateway::new().answer(conferences(&records));
+    for (name, _) in &records[..60] {
+        gateway = gateway.answer(transcripts(name, &[]));
+    }
+    gateway = gateway.answer(conferences(&records));
+    for (name, _) in &records[60..] {
+        gateway = gateway.answer(transcripts(name, &[("t", "FILE_GENERATED")]));
+    }
+    let before = json!({"ended": "2026-01-01T23:00:00Z", "names": [], "waiting": []});
+    let first = read("read_transcripts", &before, 100);
+    assert_eq!((gateway.requests().len(), &first["more"]), (61, &json!(true)));
+    let second = read("read_transcripts", &first["cursor"], 100);
+    assert_eq!((ids(&second).len(), &second["more"]), (40, &json!(false)));
+    assert_eq!(ids(&second)[0], "conferenceRecords/c060/transcripts/t");
+}
+
+#[test]
 fn a_refusal_keeps_its_status() {
     for operation in ["read_conferences", "read_transcripts"] {
         let _gateway = Gateway::new().answer(Answer::json(401, r#"{"error":{"code":401}}"#));

@@ -79,6 +79,10 @@ const PAGES: usize = 10;
 /// Number of the newest conferences whose transcripts the first read looks at.
 const FIRST_CONFERENCES: usize = 10;
 
+/// Number of conferences whose transcripts one read looks at, each with a request. With the transcripts
+/// that are waited for, a read ends within the time and the number of requests of an invocation.
+const CONFERENCES: usize = 60;
+
 /// Maximum number of transcripts that are waited for.
 const WAITING: usize = 50;
 
@@ -163,7 +167,7 @@ pub(crate) fn transcripts(input: Read) -> Result<Events, Fault> {
     let mut done = Vec::new();
     let mut more = false;
     for conference in ended {
-        if events.len() >= limit {
+        if events.len() >= limit || done.len() >= CONFERENCES {
             more = true;
             break;
         }

@@ -130,6 +130,20 @@ fn a_password_that_google_refuses_is_a_violation_with_googles_message() {
 }
 
 #[test]
+fn a_refused_password_that_is_the_word_itself_is_a_violation_too() {
+    let body = r#"{"error":{"code":400,"message":"Invalid password: too common"}}"#;
+    let _gateway = Gateway::new().answer(Answer::json(400, body));
+    let input = r#"{"user_key":"117","password":"password"}"#;
+    let Err(Fault::InvalidInput(violations)) = invoke(&CONNECTOR, "reset_user_password", input) else {
+        panic!("a violation")
+    };
+    assert_eq!(
+        (violations[0].pointer.as_str(), violations[0].detail.as_str()),
+        ("/password", "Invalid ***: too common")
+    );
+}
+
+#[test]
 fn googles_other_refusals_keep_their_status_and_hide_the_password() {
     for (status, expected) in
         [(400, "400"), (403, "administrator"), (404, "`kim@acme.test`"), (409, "409"), (503, "503")]

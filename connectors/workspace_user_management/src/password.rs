@@ -54,14 +54,16 @@ pub(crate) fn reset(input: ResetUserPassword) -> Result<Outcome, Fault> {
 /// Google's refusal with the password masked, and with a detail that says what to do.
 fn explained(fault: UpstreamFault, user_key: &str, password: &str) -> Fault {
     let mut body: Option<Value> = fault.body.as_deref().and_then(|body| serde_json::from_str(body).ok());
+    // Read before the mask, which hides this word if it is the password itself.
+    let names_password = message(body.as_ref()).to_lowercase().contains("password");
     if let Some(body) = &mut body {
         mask(body, password);
     }
-    let message = body.as_ref().and_then(|body| body.pointer("/error/message")?.as_str()).unwrap_or_default();
+    let message = message(body.as_ref());
     let detail = match fault.status {
         412 if message.is_empty() => return refused("Google refused the password. Give another one."),
         412 => return refused(message),
-        400 if message.to_lowercase().contains("password") => return refused(message),
+        400 if names_password => return refused(message),
         403 => {
             "Google does not allow the connected account to reset this password. Connect the account of an administrator whose \
              role is not below the user's."
@@ -71,6 +73,11 @@ fn explained(fault: UpstreamFault, user_key: &str, password: &str) -> Fault {
         _ => fault.detail,
     };
     Fault::Upstream(UpstreamFault { detail, body: body.map(|body| body.to_string()), ..fault })
+}
+
+/// The message of Google's error. Empty if there is none.
+fn message(body: Option<&Value>) -> &str {
+    body.and_then(|body| body.pointer("/error/message")?.as_str()).unwrap_or_default()
 }
 
 fn refused(detail: &str) -> Fault {

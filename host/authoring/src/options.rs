@@ -9,6 +9,7 @@ use secrecy::SecretString;
 use serde_json::Value;
 use url::Url;
 
+use crate::shell;
 use store::AccountAddress;
 
 /// The options of a command whose result programs may read.
@@ -69,6 +70,21 @@ pub struct RegistryArguments {
     /// Connect to the registry without TLS. On loopback it is always so
     #[arg(long)]
     pub plain_http: bool,
+}
+
+impl RegistryArguments {
+    /// The options that a further command for the same registry needs, each after a blank. The
+    /// command reads the password again.
+    pub fn options(&self) -> String {
+        let mut options = String::new();
+        if self.plain_http {
+            options.push_str(" --plain-http");
+        }
+        if let Some(username) = &self.username {
+            options.push_str(&format!(" --username {} --password-stdin", shell::quoted(username)));
+        }
+        options
+    }
 }
 
 /// The settings of the connector that a gateway's operator would configure.
@@ -148,5 +164,13 @@ mod tests {
         assert_eq!(setting("n=a=b"), Ok(("n".to_owned(), "a=b".into())));
         assert!(setting("n").is_err());
         assert!(upstream("api=http://127.0.0.1:1").is_ok() && upstream("api=here").is_err());
+    }
+
+    #[test]
+    fn a_further_command_reaches_the_same_registry() {
+        assert_eq!(RegistryArguments::default().options(), "");
+        let username = Some("robot$ci".to_owned());
+        let with_all = RegistryArguments { username, password_stdin: true, plain_http: true };
+        assert_eq!(with_all.options(), " --plain-http --username 'robot$ci' --password-stdin");
     }
 }

@@ -136,7 +136,8 @@ pub(crate) async fn run(arguments: &PushArguments, config: &Config, program: &st
     let signed = if fetched.signature.is_some() { "with its signature" } else { "without a signature" };
     match is_new {
         true => remark(format_args!(
-            "Pushed {reference} {signed}. It is added with `{program} connectors add {by_digest}`."
+            "Pushed {reference} {signed}. It is added with `{program} connectors add {by_digest}{}`.",
+            registry.options()
         )),
         false => remark(format_args!("{reference} is already this module.")),
     }

@@ -1,5 +1,5 @@
-//! One invocation of a function in another language, whose module brings the runtime of the language
-//! with it: without a pause, and once in a second, as most operations are called.
+//! One invocation of a function in another language, whose module brings the runtime of the
+//! language with it: without a pause, and once in a second, as most operations are called.
 //!
 //! The connectors of `tests/languages` are measured, and the thin operation in Rust as their peer.
 
@@ -42,7 +42,7 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
         input: r#"{"item_id":"17","view":"full"}"#,
         immediate: true,
     };
-    let mut figures = both(&compiled, settings, "thin operation in Rust", &thin)?;
+    let mut figures = Vec::from(both(&compiled, settings, "thin operation in Rust", &thin)?);
     for (language, component) in LANGUAGES.iter().zip(&components) {
         let module = compiled.load(component)?;
         let function = Invoked { module, operation: "random", input: "{}", immediate: false };

@@ -212,6 +212,16 @@ impl CallLog {
         }
     }
 
+    /// Counts the requests of a run of a job that has not ended the job: the job waits again, or
+    /// another process has cancelled it or taken it up.
+    pub fn run_left_off(&self, recording: &Recording, connector: &str, operation: &str) {
+        let (Some(log), Some(notes)) = (&self.0, recording.notes()) else { return };
+        let facts = notes.facts.lock();
+        if let Some(caller) = &facts.caller {
+            log.usage.count_requests(caller, &facts, connector, operation);
+        }
+    }
+
     /// Counts the bytes of an answer later, for a call whose answer is sent after its end. `None` if
     /// the call is not counted.
     pub fn late_bytes(&self, recording: &Recording, connector: &str, operation: &str) -> Option<LateBytes> {

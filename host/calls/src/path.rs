@@ -3,7 +3,8 @@
 //! The host sees the path that a connector has made, and not the pattern that it was made from. It
 //! replaces each value of the call's body by the name of its member, and everything else that does
 //! not look like a word of an API by `{…}`. Only the body tells a value that is a mere word from a
-//! word of the API, so no word is shown if the values of the body are not known.
+//! word of the API, so no word is shown if the values of the body are not known, or if one of them
+//! is a part of the word, as `ada` is of `ada.json`.
 
 use std::collections::HashMap;
 
@@ -21,6 +22,9 @@ const MAX_BODY_BYTES: usize = 64 << 10;
 
 /// A longer word is probably a value.
 const MAX_WORD_BYTES: usize = 40;
+
+/// A word with more parts is probably made of values.
+const MAX_PARTS: usize = 8;
 
 const UNKNOWN: &str = "{…}";
 
@@ -63,17 +67,39 @@ impl Values {
         }
         // A verb after a value, as in `/documents/ID:batchUpdate`.
         if let Some((value, verb)) = segment.rsplit_once(':')
-            && is_word(verb)
+            && self.is_shown(verb)
         {
             return format!("{}:{verb}", self.mask_segment(value));
         }
         // Arguments of a function, as in `/range(address='A1')`.
         if let Some((function, _)) = segment.split_once('(')
-            && is_word(function)
+            && self.is_shown(function)
         {
             return format!("{function}({UNKNOWN})");
         }
-        if is_word(segment) { segment.to_owned() } else { UNKNOWN.to_owned() }
+        if self.is_shown(segment) { segment.to_owned() } else { UNKNOWN.to_owned() }
+    }
+
+    /// Returns `true` for a word without a value of the body in it.
+    fn is_shown(&self, text: &str) -> bool {
+        is_word(text) && !self.has_value(text)
+    }
+
+    /// Returns `true` if parts of a word that follow each other are a value of the body.
+    fn has_value(&self, word: &str) -> bool {
+        let Some(values) = &self.0 else { return true };
+        let mut places = Vec::new();
+        let mut start = 0;
+        for part in word.split(|letter: char| !letter.is_ascii_alphanumeric()) {
+            places.push((start, start + part.len()));
+            start += part.len() + 1;
+        }
+        // The numbers of a version, as in `v1.0`, are not values.
+        let is_value = |text: &str| text.contains(|letter: char| letter.is_alphabetic()) && values.contains_key(text);
+        let begins_value = |(index, (start, _)): (usize, &(usize, usize))| {
+            places.iter().skip(index).any(|(_, end)| word.get(*start..*end).is_some_and(is_value))
+        };
+        places.len() > MAX_PARTS || places.iter().enumerate().any(begins_value)
     }
 
     fn name_of(&self, segment: &str) -> Option<&str> {
@@ -132,6 +158,22 @@ mod tests {
         }
         let path_as_value = r#"{"path": "/a/b.txt"}"#;
         assert_eq!(masked(path_as_value, "/root/a/b.txt/raw"), "/base/1/root/{path}/{path}/raw");
+    }
+
+    #[test]
+    fn a_word_with_a_value_of_the_body_in_it_is_not_shown() {
+        let body = r#"{"base": "main", "head": "jean-luc", "skip": 0}"#;
+        for (path, expected) in [
+            ("/compare/main...jean-luc", "/base/1/compare/{…}"),
+            ("/jean-luc.json", "/base/1/{…}"),
+            ("/trees.jean-luc.zip", "/base/1/{…}"),
+            ("/main(a)", "/base/1/{…}"),
+            ("/12:main-line", "/base/1/{…}"),
+            ("/v1.0/domains", "/base/1/v1.0/domains"),
+            ("/a.b.c.d.e.f.g.h.i", "/base/1/{…}"),
+        ] {
+            assert_eq!(masked(body, path), expected, "{path}");
+        }
     }
 
     #[test]

@@ -74,9 +74,8 @@ impl Usage {
 
     /// Counts a call that has ended.
     pub(super) fn count(&self, caller: &NotedCaller, facts: &Facts, notes: &Notes, call: &EndedCall<'_>) {
-        let requests = facts.requests.as_ref().map_or(0, |requests| requests.attempts_begun());
         let failed = u64::from(call.has_failed());
-        let mut counts = UsageCounts { upstream_requests: requests.into(), ..UsageCounts::default() };
+        let mut counts = requests_of(facts);
         match call.door {
             Door::Caller => {
                 (counts.calls, counts.failed) = (1, failed);
@@ -89,6 +88,11 @@ impl Usage {
         }
         let is_known = call.door != Door::Caller || notes.is_known.load(Relaxed);
         self.add(caller, named(is_known, call.connector, call.operation), counts);
+    }
+
+    /// Counts the requests of a run of a job that has not ended the job.
+    pub(super) fn count_requests(&self, caller: &NotedCaller, facts: &Facts, connector: &str, operation: &str) {
+        self.add(caller, (connector, operation), requests_of(facts));
     }
 
     /// Counts bytes of an answer later.
@@ -117,6 +121,12 @@ impl Usage {
             self.dropped.inc();
         }
     }
+}
+
+/// The count of the requests that a call has sent.
+fn requests_of(facts: &Facts) -> UsageCounts {
+    let requests = facts.requests.as_ref().map_or(0, |requests| requests.attempts_begun());
+    UsageCounts { upstream_requests: requests.into(), ..UsageCounts::default() }
 }
 
 /// The connector and the operation of a call. Both are empty if there is no such operation, because

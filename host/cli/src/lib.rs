@@ -11,6 +11,7 @@
 //! - [`doctor`]: the command `doctor`
 //! - [`installed`]: the commands about the connectors of a gateway
 //! - [`operator`]: the commands about accounts and jobs of all tenants, and the audit
+//! - [`stop`]: the end of a command by a signal
 //! - [`table`]: lists for people
 //! - [`mod@time`]: times in options
 //!
@@ -24,6 +25,7 @@ mod installed;
 mod keys;
 mod operator;
 mod run;
+mod stop;
 mod table;
 mod time;
 

@@ -15,6 +15,7 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 
 use crate::arguments::{Arguments, Command, ConnectorsCommand};
+use crate::stop::unless_stopped;
 use crate::{backup, doctor, installed, keys, operator};
 
 /// Runs the command of the command line.
@@ -95,8 +96,10 @@ async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError>
             let ready = Box::new(connector_gateway::print_welcome);
             serve(config, Extras { transport: None, new_database: *new_database, compiled: None, ready }).await?;
         }
-        Command::Backup(options) => backup::make(options, &config, arguments.config.as_deref()).await?,
-        Command::Restore(options) => backup::restore(options, config).await?,
+        Command::Backup(options) => {
+            unless_stopped(backup::make(options, &config, arguments.config.as_deref())).await?;
+        }
+        Command::Restore(options) => unless_stopped(backup::restore(options, config)).await?,
         Command::Doctor(arguments) => doctor::run(arguments, config).await?,
         Command::Keys(command) => {
             let running = command.gateway().map(RunningGateway::open).transpose()?.flatten();

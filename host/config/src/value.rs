@@ -122,7 +122,7 @@ pub(super) fn memory_mb(range: RangeInclusive<i64>) -> Kind<u64> {
 pub(super) fn hours() -> Kind<Duration> {
     const YEAR: f64 = 366.0 * 24.0;
     let is_valid = |hours| hours > 0.0 && hours <= YEAR;
-    let hours = number_that(is_valid, "a number of hours above 0, such as 24 or 0.5");
+    let hours = number_that(is_valid, "a number of hours above 0 and at most 8784, such as 24 or 0.5");
     Kind::new(move |given| hours(given).map(|hours| Duration::from_secs_f64(hours * 3600.0)), in_hours)
 }
 
@@ -172,9 +172,10 @@ pub(super) fn optional_path() -> Kind<Option<PathBuf>> {
 }
 
 /// A default level, and levels of modules: `info,egress=debug`. This is stricter than the parser of
-/// [`Targets`], which takes a misspelt level such as `inof` for the name of a module.
+/// [`Targets`], which takes a misspelt level such as `inof` for the name of a module, and an empty
+/// one for `error`.
 pub(super) fn log_filter() -> Kind<Targets> {
-    let level = |text: &str| text.trim().parse::<LevelFilter>().ok();
+    let level = |text: &str| text.trim().parse::<LevelFilter>().ok().filter(|_| !text.trim().is_empty());
     let parse = move |text: &str| {
         let mut filter = Targets::new();
         for directive in text.split(',').map(str::trim) {

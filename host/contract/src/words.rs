@@ -96,13 +96,15 @@ pub fn shortened(name: &str) -> Cow<'_, str> {
 }
 
 /// The candidate that is most similar to a name. `None` if no candidate is similar enough. Long
-/// names are not compared, because comparing two names takes time in the product of their lengths.
+/// names and candidates are not compared, because comparing two names takes time in the product of
+/// their lengths.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if is_long(name) {
         return None;
     }
     /// Minimum similarity of a misspelt name, from 0 to 1.
     const LEAST_LIKENESS: f64 = 0.75;
+    let candidates = candidates.into_iter().filter(|candidate| !is_long(candidate));
     ranked(name, candidates).filter(|(likeness, _)| *likeness > LEAST_LIKENESS).map(|(_, candidate)| candidate)
 }
 
@@ -169,6 +171,7 @@ mod tests {
         let (fits, long) = ("é".repeat(LONGEST_NAME), "é".repeat(LONGEST_NAME + 1));
         assert_eq!((shortened(&fits), nearest(&fits, [fits.as_str()])), (Cow::Borrowed(&*fits), Some(&*fits)));
         assert_eq!((&*shortened(&long), nearest(&long, [long.as_str()])), (&*format!("{fits}…"), None));
+        assert_eq!(nearest(&fits, [long.as_str()]), None, "a long candidate takes time too");
     }
 
     #[test]

@@ -29,8 +29,10 @@ pub const GRACE: Duration = Duration::from_secs(6);
 /// while.
 pub(crate) const PROMPT: Duration = Duration::from_secs(2);
 
-/// An end that was seen is forgotten if no gateway looked again for this time.
-const FORGET: Duration = Duration::from_secs(60);
+/// An end that was seen is forgotten if no one looked again for this time. It is long, because only
+/// the caller of a call that was lost looks at its lease, perhaps once a day. A process uses its
+/// database every few seconds, so that it notes the failures between two looks.
+const FORGET: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// The value of `leased_until` of a lease whose holder is known to be dead.
 pub const DEAD: i64 = 0;
@@ -198,6 +200,17 @@ mod tests {
         tokio::time::advance(GRACE).await;
         assert!(!health.is_abandoned("one", 2, 101), "another process has taken it");
         assert!(health.is_abandoned("dead", 1, DEAD));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_that_is_looked_at_once_a_day_is_abandoned_at_the_second_look() {
+        let health = Health::default();
+        assert!(!health.is_abandoned("one", 1, 100));
+        tokio::time::advance(Duration::from_secs(24 * 3600)).await;
+        assert!(health.is_abandoned("one", 1, 100));
+        tokio::time::advance(FORGET).await;
+        health.is_abandoned("other", 1, 100);
+        assert_eq!(health.ended.lock().len(), 1, "what no one looks at is forgotten");
     }
 
     #[tokio::test(start_paused = true)]

@@ -66,8 +66,9 @@ pub(crate) async fn examine(config: &Config, connectors: &[&Arc<Connector>], sto
     }
 }
 
-/// Notes the last connection of each connector that failed because of the client. A connection that
-/// succeeds leaves no record, so the client may have been mended since.
+/// Notes the last connection of each connector that failed because of the client, and after which
+/// the tenant has connected no account. A connection that succeeds leaves no record, so the client
+/// may have been mended since.
 async fn connections(store: &Store, report: &mut Report) -> Result<(), StoreError> {
     let filter = CallFilter {
         problem: Some(NOT_CONFIGURED.to_owned()),
@@ -75,11 +76,13 @@ async fn connections(store: &Store, report: &mut Report) -> Result<(), StoreErro
         limit: RECORDS,
         ..CallFilter::default()
     };
-    let mut seen = BTreeSet::new();
+    let (mut noted, mut checked) = (BTreeSet::new(), BTreeSet::new());
     for call in store.calls().list(filter).await? {
-        if !seen.insert(call.connector.clone()) || has_connected_since(store, &call).await? {
+        let is_newest = checked.insert((call.tenant.clone(), call.connector.clone()));
+        if noted.contains(&call.connector) || !is_newest || has_connected_since(store, &call).await? {
             continue;
         }
+        noted.insert(call.connector.clone());
         let RecordedCall { at, tenant, connector, detail, .. } = call;
         let detail = detail.unwrap_or_default();
         let found = format!(

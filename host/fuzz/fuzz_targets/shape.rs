@@ -47,7 +47,7 @@ fn check(fields: &Value, filters: &Value, document: &[u8]) -> Option<Vec<u8>> {
             assert!(is_json(&answer), "answered with {:?}", String::from_utf8_lossy(&answer));
             Some(answer)
         }
-        Err(ShapeError::TooDeep { .. } | ShapeError::TooLarge | ShapeError::OutOfTime) => None,
+        Err(ShapeError::TooDeep { .. } | ShapeError::TooLarge | ShapeError::NoMemory | ShapeError::OutOfTime) => None,
         Err(error) => {
             assert!(!is_json(document), "refused JSON: {error}");
             None

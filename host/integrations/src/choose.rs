@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::cache::{CachedChoice, CachedIntegration, FRESH_FOR};
 use super::freshness::Freshness;
-use super::live_credential::{not_refreshed, reauthorize, reauthorize_with_detail};
+use super::live_credential::not_refreshed;
 use super::{AccessError, IntegrationError, Integrations, auth_type};
 use registry::{Connector, RefusedPart};
 use store::{Holder, Integration};
@@ -26,22 +26,6 @@ impl ChosenIntegration {
     /// The integration's name among the holder's integrations.
     pub fn user_identifier(&self) -> &str {
         &self.0.integration.user_identifier
-    }
-
-    /// The error of a call on an account that lacks a part of its address, or has one that this
-    /// version of the connector refuses. The user must connect the account again.
-    fn with_address(self, connector: &Connector) -> Result<Self, AccessError> {
-        match connector.check_address(&self.0.integration.details.account.address) {
-            Ok(()) => Ok(self),
-            Err(RefusedPart { name, .. }) => {
-                let detail = format!(
-                    "The address of the account has no `{name}` that the connector accepts. Connect the account again, with `{name}` \
-                     in `address` if GET /connectors/{}/auth-schema names it.",
-                    connector.name()
-                );
-                Err(reauthorize_with_detail(&self.0.integration, detail))
-            }
-        }
     }
 }
 
@@ -62,7 +46,7 @@ impl Integrations {
         let asked_at = Instant::now();
         let since = asked_at.checked_sub(FRESH_FOR).unwrap_or(asked_at);
         let found = self.choice(connector, holder, named, since).await?;
-        let decide = |found: &CachedChoice| decide(found, named)?.with_address(connector);
+        let decide = |found: &CachedChoice| self.with_address(self.decide(found, named)?, connector);
         let decided = match decide(&found) {
             // The account may have been connected by another gateway a moment ago.
             Err(_) if !found.was_read_since(asked_at) => {
@@ -86,7 +70,7 @@ impl Integrations {
     pub async fn ended(&self, holder: &Holder, user_identifier: &str) -> Result<Option<AccessError>, IntegrationError> {
         let found = self.store.integrations().get(holder, user_identifier).await?;
         let is_ended = |found: &Integration| Freshness::at(&found.details, clock::now()) == Freshness::Ended;
-        Ok(found.filter(is_ended).map(|found| reauthorize(&found)))
+        Ok(found.filter(is_ended).map(|found| self.reauthorize(&found)))
     }
 
     async fn choice(
@@ -99,18 +83,35 @@ impl Integrations {
         let read = self.store.integrations().choose(holder, auth_type(&connector.manifest().auth), named);
         Ok(self.cache.choice(holder, named, connector.digest(), since, read).await?)
     }
-}
 
-/// The integration of a call, or the reason why the call cannot run.
-fn decide(found: &CachedChoice, named: Option<&str>) -> Result<ChosenIntegration, AccessError> {
-    let row = match &found.chosen {
-        Ok(row) => row,
-        Err(candidates) => return Err(no_choice(named, candidates.clone())),
-    };
-    match Freshness::at(&row.integration.details, clock::now()) {
-        Freshness::Fresh | Freshness::Due | Freshness::Expired => Ok(ChosenIntegration(Arc::clone(row))),
-        Freshness::RetryIn(backoff) => Err(not_refreshed(&row.integration, backoff)),
-        Freshness::Ended => Err(reauthorize(&row.integration)),
+    /// The integration of a call, or the reason why the call cannot run.
+    fn decide(&self, found: &CachedChoice, named: Option<&str>) -> Result<ChosenIntegration, AccessError> {
+        let row = match &found.chosen {
+            Ok(row) => row,
+            Err(candidates) => return Err(no_choice(named, candidates.clone())),
+        };
+        match Freshness::at(&row.integration.details, clock::now()) {
+            Freshness::Fresh | Freshness::Due | Freshness::Expired => Ok(ChosenIntegration(Arc::clone(row))),
+            Freshness::RetryIn(backoff) => Err(not_refreshed(&row.integration, backoff)),
+            Freshness::Ended => Err(self.reauthorize(&row.integration)),
+        }
+    }
+
+    /// The error of a call on an account that lacks a part of its address, or has one that this
+    /// version of the connector refuses. The user must connect the account again.
+    fn with_address(&self, chosen: ChosenIntegration, connector: &Connector) -> Result<ChosenIntegration, AccessError> {
+        let ChosenIntegration(row) = &chosen;
+        match connector.check_address(&row.integration.details.account.address) {
+            Ok(()) => Ok(chosen),
+            Err(RefusedPart { name, .. }) => {
+                let detail = format!(
+                    "The address of the account has no `{name}` that the connector accepts. Connect the account again, with `{name}` \
+                     in `address` if GET /connectors/{}/auth-schema names it.",
+                    connector.name()
+                );
+                Err(self.reauthorize_with_detail(&row.integration, detail))
+            }
+        }
     }
 }
 

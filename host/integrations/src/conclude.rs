@@ -45,7 +45,7 @@ impl Integrations {
                         result,
                         Ok(AuthorizationResult::Connected { .. } | AuthorizationResult::Pending { .. })
                     ) {
-                        self.revoke_unused(&authorization.holder, &account.address, secret).await;
+                        self.revoke_unused(&authorization.holder, &account, secret).await;
                     }
                     return result;
                 }

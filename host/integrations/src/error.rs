@@ -9,7 +9,7 @@ use super::reason::Reason;
 use egress::EgressError;
 use oauth::{NoTokens, NotConfigured, TokenError};
 use store::vault::VaultError;
-use store::{AuthType, GrantType, StoreError};
+use store::{AccountAddress, StoreError};
 use webhooks::WebhookError;
 
 /// A failure of the gateway itself.
@@ -67,7 +67,7 @@ impl From<VaultError> for IntegrationError {
 impl From<WebhookError> for IntegrationError {
     fn from(error: WebhookError) -> Self {
         match error {
-            WebhookError::Store(error) => Self::Store(error),
+            WebhookError::Store(error) | WebhookError::SecretMayBeStored(error) => Self::Store(error),
             WebhookError::Vault(error) => error.into(),
             WebhookError::NoRandomness => Self::NoRandomness,
             WebhookError::DamagedSecret | WebhookError::DamagedDelivery => Self::Secret(error.to_string()),
@@ -119,10 +119,10 @@ pub enum AccessError {
     Reauthorize {
         /// The integration.
         user_identifier: String,
-        /// How the user connects it again.
-        auth_type: AuthType,
-        /// The credentials from which its tokens were made. `None` if the user authorized.
-        grant_type: Option<GrantType>,
+        /// The `auth_type` with which the user connects it again.
+        auth_type: &'static str,
+        /// The parts of its address that the user gives.
+        address: AccountAddress,
         /// A sentence that says why.
         detail: String,
     },

@@ -250,6 +250,12 @@ fn check_grant(grant: &AccountGrant, additions: &AuthAdditions) -> Result<(), St
                 .to_owned(),
         );
     }
+    let needs_subject = additions.service_account.as_ref().is_some_and(|declared| declared.needs_subject);
+    if needs_subject && matches!(grant, AccountGrant::ServiceAccount { subject: None, .. }) {
+        return Err(
+            "/credentials/grant/subject: The connector needs the user for whom the service account acts.".to_owned()
+        );
+    }
     match grant.private_key().map(rsa_key) {
         Some(Err(error)) => Err(format!("The private key of the `grant` cannot be used: {error}.")),
         _ => Ok(()),
@@ -323,6 +329,7 @@ fn hash_of(import: &Import) -> String {
 mod tests {
     use super::*;
     use crate::tests::{account, account_secret, holder, site};
+    use contract::ServiceAccount;
 
     fn import(api_key: &str, password: Option<&str>, user_identifier: &str) -> Import {
         Import {
@@ -357,6 +364,22 @@ mod tests {
         assert!(integrations.find(&holder("ann"), "last").await.unwrap().is_some());
         assert!(integrations.find(&holder("ann"), "refused").await.unwrap().is_none());
         assert!(refused_by_database(&StoreError::ZeroByte).contains("zero byte"));
+    }
+
+    #[test]
+    fn a_service_account_is_refused_without_the_subject_that_the_connector_needs() {
+        let refusal = |subject: &str, needs_subject: bool| {
+            let key_file = r#"{"client_email":"robot@acme","private_key":"no key"}"#;
+            let grant = format!(r#"{{"type":"service_account","key_file":{key_file}{subject}}}"#);
+            let service_account = Some(ServiceAccount { audience: None, needs_subject });
+            let additions = AuthAdditions { service_account, ..AuthAdditions::default() };
+            check_grant(&AccountGrant::from_export(&grant).unwrap(), &additions).unwrap_err()
+        };
+        assert!(refusal("", true).starts_with("/credentials/grant/subject: "));
+        let named = r#","subject":"ada@acme""#;
+        for key_is_wrong in [refusal(named, true), refusal("", false)] {
+            assert!(key_is_wrong.contains("private key"), "{key_is_wrong}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::conclude::are_different;
 use super::events::Change;
 use super::freshness::{Freshness, delay_until};
 use super::reason::Reason;
-use super::{AccessError, AccountSecret, IntegrationError, Integrations};
+use super::{AccessError, AccountSecret, DEVICE_CODE, IntegrationError, Integrations, Way};
 use contract::{AuthScheme, Owner, Signature};
 use egress::Credential;
 use registry::Connector;
@@ -148,10 +148,11 @@ impl Integrations {
         if are_different(&known.details.account, &integration.details.account) {
             return Err(IntegrationError::KeptChanging.into());
         }
-        if integration.details.status == Status::Active { Ok(integration) } else { Err(reauthorize(&integration)) }
+        if integration.details.status == Status::Active { Ok(integration) } else { Err(self.reauthorize(&integration)) }
     }
 
-    /// Stores that the service refuses a credential that cannot be refreshed.
+    /// Stores that the service refuses a credential that cannot be refreshed. Returns the error of the
+    /// call.
     async fn mark_revoked(&self, integration: &Integration) -> Result<AccessError, IntegrationError> {
         let reason = Reason::new(Owner::User, "The service no longer accepts the access that the user gave.");
         let details = Details {
@@ -163,7 +164,14 @@ impl Integrations {
         };
         let event =
             self.event_deliveries(&integration.holder, &integration.user_identifier, Change::Refused(&reason)).await?;
-        self.store.integrations().update(&integration.id, integration.version, details, event).await?;
+        if self.store.integrations().update(&integration.id, integration.version, details, event).await?.is_none() {
+            // Another call was faster, or the user has connected the account again: the refused credential
+            // says nothing about the new one.
+            return Ok(match self.reread(integration).await {
+                Ok(_) => IntegrationError::KeptChanging.into(),
+                Err(error) => error,
+            });
+        }
         self.events.stored();
         self.cache.changed(&integration.holder, &integration.user_identifier).await;
         tracing::info!(
@@ -173,7 +181,48 @@ impl Integrations {
             user_identifier = integration.user_identifier,
             "the service refuses a credential that cannot be refreshed; the user has to authorize again"
         );
-        Ok(reauthorize_with_detail(integration, reason.detail))
+        Ok(self.reauthorize_with_detail(integration, reason.detail))
+    }
+
+    /// The error of a call on an integration whose access has ended.
+    pub(super) fn reauthorize(&self, integration: &Integration) -> AccessError {
+        let reason = Reason::at(&integration.details, clock::now());
+        let detail = reason.map_or_else(|| "The access has ended.".to_owned(), |reason| reason.detail);
+        self.reauthorize_with_detail(integration, detail)
+    }
+
+    /// As [`Integrations::reauthorize`], with this sentence that says why.
+    pub(super) fn reauthorize_with_detail(&self, integration: &Integration, detail: String) -> AccessError {
+        AccessError::Reauthorize {
+            user_identifier: integration.user_identifier.clone(),
+            auth_type: self.way_to_connect_again(integration),
+            address: self.address_of_user(integration),
+            detail,
+        }
+    }
+
+    /// The name of the way in which the user connects an account again: the way in which it was
+    /// connected. The name of an account of OAuth does not say that it was connected by a code, which
+    /// may be the only way of its connector.
+    fn way_to_connect_again(&self, integration: &Integration) -> &'static str {
+        let name = integration.auth_type_name();
+        let Some(connector) = self.registry.get(&integration.holder.connector) else { return name };
+        let ways = Way::of(&connector, &self.config);
+        let offers = |name: &str| ways.iter().any(|way| way.name() == name);
+        if name == AuthType::OAuth2.name() && !offers(name) && offers(DEVICE_CODE) { DEVICE_CODE } else { name }
+    }
+
+    /// The parts of an account's address that its user gives, as far as the connector still accepts
+    /// them.
+    fn address_of_user(&self, integration: &Integration) -> AccountAddress {
+        let known = &integration.details.account.address;
+        let Some(connector) = self.registry.get(&integration.holder.connector) else { return AccountAddress::new() };
+        let parts = connector.address_parts().iter().filter(|part| part.is_from_user());
+        let accepted = parts.filter_map(|part| {
+            let value = known.get(&part.name).filter(|value| part.accepts(value))?;
+            Some((part.name.clone(), value.clone()))
+        });
+        accepted.collect()
     }
 }
 
@@ -223,7 +272,7 @@ impl LiveCredential {
 
     /// The error for a credential that the connector reports as refused and that was not refreshed.
     pub fn refused(&self, detail: String) -> AccessError {
-        reauthorize_with_detail(&self.current.lock().0.integration, detail)
+        self.integrations.reauthorize_with_detail(&self.current.lock().0.integration, detail)
     }
 
     /// Refreshes the credential, once in an operation.
@@ -280,23 +329,6 @@ fn retry_delay(details: &Details) -> Option<Duration> {
     delay_until(details.next_refresh_at?, clock::now())
 }
 
-pub(super) fn reauthorize(integration: &Integration) -> AccessError {
-    let reason = Reason::at(&integration.details, clock::now());
-    reauthorize_with_detail(
-        integration,
-        reason.map_or_else(|| "The access has ended.".to_owned(), |reason| reason.detail),
-    )
-}
-
-pub(super) fn reauthorize_with_detail(integration: &Integration, detail: String) -> AccessError {
-    AccessError::Reauthorize {
-        user_identifier: integration.user_identifier.clone(),
-        auth_type: integration.auth_type,
-        grant_type: integration.grant_type,
-        detail,
-    }
-}
-
 pub(super) fn not_refreshed(integration: &Integration, retry_after: Duration) -> AccessError {
     let reason = Reason::at(&integration.details, clock::now());
     let unknown = || Reason::new(Owner::Provider, "The service did not refresh the access in time.");
@@ -332,5 +364,26 @@ mod tests {
         connect("2").await;
         let error = site.integrations.reread(&known).await.unwrap_err();
         assert!(matches!(error, AccessError::Failed(IntegrationError::KeptChanging)), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_refused_credential_does_not_end_the_access_that_the_user_has_just_given() {
+        let site = site().await;
+        let secret = account_secret(Duration::from_secs(3600));
+        let connect = async || {
+            site.integrations
+                .connect(&holder("ann"), Some("work"), None, account("a@example.com"), &secret)
+                .await
+                .unwrap()
+        };
+        let (refused, current) = (connect().await, connect().await);
+        let error = site.integrations.mark_revoked(&refused).await.unwrap();
+        assert!(matches!(error, AccessError::Failed(IntegrationError::KeptChanging)), "{error}");
+        let read = site.integrations.find(&holder("ann"), "work").await.unwrap().unwrap();
+        assert_eq!((read.version, read.details.status), (current.version, Status::Active));
+        for call in ["the first one", "one at the same time"] {
+            let error = site.integrations.mark_revoked(&current).await.unwrap();
+            assert!(matches!(error, AccessError::Reauthorize { .. }), "{call}: {error}");
+        }
     }
 }

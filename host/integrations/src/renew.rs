@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::freshness::Freshness;
-use super::live_credential::{not_refreshed, reauthorize};
+use super::live_credential::not_refreshed;
 use super::reason::Reason;
 use super::{AccessError, IntegrationError, Integrations};
 use contract::Owner;
@@ -69,7 +69,7 @@ impl Integrations {
         }
         let now = clock::now();
         if Freshness::at(&before.details, now) == Freshness::Ended {
-            return Err(failed(&connector, reauthorize(&before)));
+            return Err(failed(&connector, self.reauthorize(&before)));
         }
         // A refresh without a refresh token would end an access that may still work.
         let secret = self.secret_bytes(&before).await.map_err(|error| failed(&connector, error.into()))?;
@@ -87,7 +87,7 @@ impl Integrations {
         Err(failed(
             &connector,
             match Freshness::at(&after.details, clock::now()) {
-                Freshness::Ended => reauthorize(&after),
+                Freshness::Ended => self.reauthorize(&after),
                 _ => {
                     let until = after.details.next_refresh_at.and_then(|at| at.duration_since(clock::now()).ok());
                     not_refreshed(&after, until.unwrap_or_default())

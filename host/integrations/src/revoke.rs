@@ -8,8 +8,9 @@
 //!
 //! A grant is revoked only if this ends no other access (`revokes-replaced-grants` in the manifest,
 //! or the same key of the operator). Some providers have one grant for each user and client. They
-//! would also end the new grant, or the access that the user has given before. The tokens of a
-//! grant that is not revoked are only deleted.
+//! would also end the new grant, or the access that the user has given before. Other providers give
+//! the same token to all grants of a user, so a token that another account of the user has is not
+//! revoked. The tokens of a grant that is not revoked are only deleted.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,17 +24,28 @@ use super::confirm::OpenGrant;
 use super::provider::{Issuer, NoIssuer};
 use super::{AccountSecret, IntegrationError, Integrations};
 use contract::AuthScheme;
-use oauth::{TokenError, Tokens};
-use store::{Account, AccountAddress, AuthType, Holder, Integration, PendingGrant};
+use oauth::{CALL_TIMEOUT, TokenError, Tokens};
+use store::{Account, AuthType, Holder, Integration, PendingGrant};
 
 /// Time between two rounds. A failed revocation is repeated at this interval.
 const BETWEEN_ROUNDS: Duration = Duration::from_secs(20);
+
+/// Time for the revocation of a grant that was just replaced. No round revokes it before. It is
+/// longer than the two calls to a provider that a revocation may need.
+const AT_ONCE: Duration = CALL_TIMEOUT.saturating_mul(3);
+
+/// Name of the lock under which a gateway revokes grants. If two gateways refreshed the tokens of
+/// one grant to revoke it, one of them would take the refusal for the end of the grant.
+const LOCK: &str = "grants";
 
 /// Time after which a grant is deleted even if the provider has not revoked it.
 const MAX_AGE: Duration = Duration::from_secs(24 * 3600);
 
 /// Maximum number of grants that are revoked in one round.
 const BATCH: u32 = 1000;
+
+/// Number of accounts that are read in one query to compare their tokens.
+const PAGE: u32 = 100;
 
 /// Why a grant is not revoked.
 #[derive(Debug, Error)]
@@ -46,15 +58,23 @@ enum NotRevoked {
     Gateway(#[from] IntegrationError),
 }
 
+/// A connector, and a tenant if only its grants are meant.
+type Failing = (String, Option<String>);
+
 impl NotRevoked {
-    /// Returns `true` if other grants of the same connector would fail in the same way now.
-    fn concerns_all(&self) -> bool {
+    /// The other grants that would fail in the same way now.
+    fn concerned(&self, Holder { tenant, connector, .. }: &Holder) -> Option<Failing> {
         match self {
-            Self::NoIssuer(error) => matches!(error, NoIssuer::Changed(_) | NoIssuer::NotConfigured(_)),
-            Self::Provider(error) => {
-                matches!(error, TokenError::Unavailable { .. } | TokenError::Misconfigured { .. })
+            Self::NoIssuer(NoIssuer::Changed(_)) | Self::Provider(TokenError::Unavailable { .. }) => {
+                Some((connector.clone(), None))
             }
-            Self::Gateway(_) => false,
+            // Other tenants may have other clients.
+            Self::NoIssuer(NoIssuer::NotConfigured(_)) | Self::Provider(TokenError::Misconfigured { .. }) => {
+                Some((connector.clone(), Some(tenant.clone())))
+            }
+            Self::NoIssuer(NoIssuer::ClientDeleted | NoIssuer::Failed(_))
+            | Self::Provider(TokenError::Refused { .. } | TokenError::NotUnderstood { .. })
+            | Self::Gateway(_) => None,
         }
     }
 }
@@ -70,21 +90,26 @@ impl Integrations {
         }
     }
 
-    /// Revokes and deletes the grants whose time is over.
+    /// Revokes and deletes the grants whose time is over, unless another gateway does.
     async fn revoke_expired_grants(&self) -> Result<(), IntegrationError> {
-        let (mut failing, now) = (HashSet::new(), self.store.database().now().await?);
+        // Most rounds have no grant, and need no lock.
+        if self.store.pending_grants().expired(1).await?.is_empty() {
+            return Ok(());
+        }
+        let Some(_lock) = self.store.database().try_process_lock(LOCK).await? else { return Ok(()) };
+        let (mut failing, now) = (HashSet::<Failing>::new(), self.store.database().now().await?);
         for grant in self.store.pending_grants().expired(BATCH).await? {
-            let connector = &grant.holder.connector;
+            let Holder { tenant, connector, .. } = &grant.holder;
             let is_old = now.since(grant.expires_at) > MAX_AGE;
-            if !is_old && failing.contains(connector) {
+            let known = [None, Some(tenant.clone())].map(|tenant| (connector.clone(), tenant));
+            if !is_old && known.iter().any(|known| failing.contains(known)) {
                 continue;
             }
-            let revoked = self.revoke_and_forget(&grant).await;
-            if revoked.is_err() && is_old {
-                self.store.pending_grants().delete(&grant.hash).await?;
-            }
-            if revoked.is_err_and(|error| error.concerns_all()) {
-                failing.insert(connector.clone());
+            if let Err(error) = self.revoke_and_forget(&grant).await {
+                failing.extend(error.concerned(&grant.holder));
+                if is_old {
+                    self.store.pending_grants().delete(&grant.hash).await?;
+                }
             }
         }
         Ok(())
@@ -109,7 +134,7 @@ impl Integrations {
             }
             tokens.expires_in = details.expires_at.map(|at| at.duration_since(*updated_at).unwrap_or_default());
             let secret = AccountSecret::OAuth2 { tokens, scopes, since, client };
-            self.unused_grant(holder, user_identifier, &details.account.address, &secret).await.map(Some)
+            self.unused_grant(holder, user_identifier, &details.account, &secret).await.map(Some)
         };
         grant.await.unwrap_or_else(|error: IntegrationError| {
             let Holder { tenant, connector, .. } = holder;
@@ -148,22 +173,27 @@ impl Integrations {
             since,
             client: integration.oauth_client.clone(),
         };
-        let address = &integration.details.account.address;
-        let grant = self.unused_grant(&integration.holder, &integration.user_identifier, address, &secret).await?;
+        let Integration { holder, user_identifier, details, .. } = integration;
+        let grant = self.unused_grant(holder, user_identifier, &details.account, &secret).await?;
         self.store.pending_grants().save(grant.clone()).await?;
         // The failure is logged there, and a later round tries again.
         let _ = self.revoke_and_forget(&grant).await;
         Ok(())
     }
 
-    /// Revokes tokens that the gateway does not keep.
-    pub async fn revoke_unused(&self, holder: &Holder, address: &AccountAddress, secret: &AccountSecret) {
+    /// Revokes tokens that the gateway does not keep, if this ends no other access. `account` is
+    /// what is known of the account that they belong to.
+    pub async fn revoke_unused(&self, holder: &Holder, account: &Account, secret: &AccountSecret) {
         let AccountSecret::OAuth2 { tokens, client, .. } = secret else { return };
-        // Other providers might also end the access that the user has given before.
-        if let Ok(Issuer { provider, .. }) = self.issuer(&holder.connector, client.as_deref(), address).await
-            && provider.revokes_replaced_grants()
-            && let Err(error) = provider.revoke(tokens).await
-        {
+        let revoked = async {
+            let Issuer { provider, .. } = self.issuer(&holder.connector, client.as_deref(), &account.address).await?;
+            // Other providers might also end the access that the user has given before.
+            if provider.revokes_replaced_grants() && !self.are_in_use(holder, account, tokens).await? {
+                provider.revoke(tokens).await?;
+            }
+            Ok::<_, NotRevoked>(())
+        };
+        if let Err(error) = revoked.await {
             let Holder { tenant, connector, .. } = holder;
             tracing::warn!(tenant, connector, %error, "tokens that are not kept are not revoked");
         }
@@ -204,8 +234,7 @@ impl Integrations {
         let OpenGrant { account, secret, .. } = self.unseal_grant(grant).await?;
         let AccountSecret::OAuth2 { mut tokens, since, client, .. } = secret else { return Ok(false) };
         let Issuer { provider, .. } = self.issuer(&grant.holder.connector, client.as_deref(), &account.address).await?;
-        let current = self.current_tokens(&grant.holder, &grant.user_identifier).await?;
-        if !provider.revokes_replaced_grants() || current.is_some_and(|current| current.share_one_with(&tokens)) {
+        if !provider.revokes_replaced_grants() || self.are_in_use(&grant.holder, &account, &tokens).await? {
             return Ok(false);
         }
         let has_expired = tokens.expires_in.is_some_and(|lifetime| since + lifetime <= clock::now());
@@ -252,23 +281,72 @@ impl Integrations {
         &self,
         holder: &Holder,
         user_identifier: &str,
-        address: &AccountAddress,
+        account: &Account,
         secret: &AccountSecret,
     ) -> Result<PendingGrant, IntegrationError> {
-        let account = Account { address: address.clone(), ..Account::default() };
         Ok(PendingGrant {
             hash: state_hash(&random_secret()?),
             holder: holder.clone(),
             user_identifier: user_identifier.to_owned(),
-            sealed: self.seal_grant(holder, user_identifier, account, secret, None, false).await?,
-            expires_at: self.store.database().now().await? + BETWEEN_ROUNDS,
+            sealed: self.seal_grant(holder, user_identifier, account.clone(), secret, None, false).await?,
+            expires_at: self.store.database().now().await? + AT_ONCE,
         })
     }
 
-    /// The tokens that an account has now, or `None` if it was removed or has no tokens.
-    async fn current_tokens(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Tokens>, IntegrationError> {
-        let Some(row) = self.store.integrations().get(holder, user_identifier).await? else { return Ok(None) };
-        let secret = self.secret_bytes(&row).await?;
-        Ok(secret.and_then(|secret| Tokens::from_bytes(&secret).ok()))
+    /// Returns `true` if an account of the user has one of these tokens. `account` is what is known
+    /// of the account that they belong to: the same tokens are of the same account.
+    async fn are_in_use(&self, holder: &Holder, account: &Account, tokens: &Tokens) -> Result<bool, IntegrationError> {
+        let mut after = String::new();
+        loop {
+            let page = self.store.integrations().possibly_of(holder, account, &after, PAGE).await?;
+            for integration in &page {
+                let secret = self.secret_bytes(integration).await?;
+                let held = secret.and_then(|secret| Tokens::from_bytes(&secret).ok());
+                if held.is_some_and(|held| held.share_one_with(tokens)) {
+                    return Ok(true);
+                }
+            }
+            match page.last() {
+                Some(last) => after.clone_from(&last.user_identifier),
+                None => return Ok(false),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{account, account_secret, holder, site};
+    use store::DatabaseTime;
+
+    #[tokio::test]
+    async fn one_gateway_at_a_time_revokes_grants() {
+        let site = site().await;
+        let integrations = &site.integrations;
+        let secret = account_secret(Duration::from_secs(3600));
+        let grant =
+            integrations.unused_grant(&holder("ann"), "work", &account("a@example.com"), &secret).await.unwrap();
+        // No connector is there to revoke it, and it is so old that it is deleted.
+        let grant = PendingGrant { expires_at: DatabaseTime::EPOCH, ..grant };
+        let grants = || integrations.store.pending_grants();
+        grants().save(grant).await.unwrap();
+        let lock = integrations.store.database().try_process_lock(LOCK).await.unwrap().unwrap();
+        integrations.revoke_expired_grants().await.unwrap();
+        assert_eq!(grants().expired(10).await.unwrap().len(), 1);
+        drop(lock);
+        integrations.revoke_expired_grants().await.unwrap();
+        assert!(grants().expired(10).await.unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_client_that_is_refused_keeps_no_grant_of_another_tenant_from_its_revocation() {
+        let concerned = |error: TokenError| NotRevoked::from(error).concerned(&holder("ann"));
+        let refused = TokenError::Misconfigured { error: "invalid_client".to_owned(), description: None };
+        assert_eq!(concerned(refused), Some(("calendar".to_owned(), Some("acme".to_owned()))));
+        let down = TokenError::Unavailable { detail: "it answered with status 503".to_owned(), retry_after: None };
+        assert_eq!(concerned(down), Some(("calendar".to_owned(), None)));
+        let gone = TokenError::Refused { error: "invalid_request".to_owned(), description: None };
+        assert_eq!(concerned(gone), None);
     }
 }

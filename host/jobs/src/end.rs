@@ -60,7 +60,7 @@ impl Jobs {
     /// If the store or the vault fails. The job has not ended then.
     pub(super) async fn end(&self, job: &Job, explained: &Explained) -> Result<bool, JobError> {
         let Parts { config, store, metrics, webhooks, .. } = &self.parts;
-        let urls: Vec<String> = self.json_value(&job.id, JobValue::Callbacks).await?.unwrap_or_default();
+        let urls = self.callback_urls(&job.id).await?;
         let (status, value, content) = match &explained.content {
             Ok(answer) => (JobStatus::Succeeded, JobValue::Result, &answer.document),
             Err(problem) => (JobStatus::Failed, JobValue::Error, problem),

@@ -73,6 +73,15 @@ pub enum JobError {
     Value(String),
 }
 
+impl JobError {
+    /// Returns `true` if a stored value cannot be read, now or later, although the store and the
+    /// vault work.
+    pub(super) fn is_damage(&self) -> bool {
+        use VaultError::{Altered, DamagedKey, UnknownKey};
+        matches!(self, Self::Value(_) | Self::Vault(Altered | DamagedKey { .. } | UnknownKey { .. }))
+    }
+}
+
 impl From<serde_json::Error> for JobError {
     fn from(error: serde_json::Error) -> Self {
         Self::Value(error.to_string())

@@ -13,7 +13,7 @@ const RENEWAL: Duration = Duration::from_secs(1);
 /// Renewals between two searches for lost jobs.
 const SEARCH_EVERY: u32 = 3;
 
-/// Renewals between two deletions of expired jobs.
+/// Renewals between two deletions of expired jobs, if one deletes all of them.
 const DELETE_EVERY: u32 = 60;
 
 /// A job that only reads is begun at most this often. A job that itself ends the gateway must not
@@ -29,15 +29,16 @@ impl Jobs {
         let mut ticks = interval(RENEWAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut renewed_at = Instant::now();
-        let mut is_failing = false;
+        let (mut is_failing, mut has_expired) = (false, false);
         for tick in 0_u32.. {
             ticks.tick().await;
             let mut result = self.renew(&mut renewed_at).await;
             if tick.is_multiple_of(SEARCH_EVERY) && result.is_ok() {
                 result = self.search_lost().await;
             }
-            if tick.is_multiple_of(DELETE_EVERY) && result.is_ok() {
-                result = self.parts.store.jobs().delete_expired().await.map(drop).map_err(JobError::from);
+            if (has_expired || tick.is_multiple_of(DELETE_EVERY)) && result.is_ok() {
+                let deleted = self.parts.store.jobs().delete_expired().await;
+                result = deleted.map(|has_more| has_expired = has_more).map_err(JobError::from);
             }
             match result {
                 Ok(()) => is_failing = false,

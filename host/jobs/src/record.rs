@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{JobError, Jobs};
+use super::{JobError, Jobs, job_problem};
 use clock::timestamp::Timestamp;
 use pipeline::UnmatchedField;
 use pipeline::background::BackgroundAnswer;
@@ -202,10 +202,17 @@ impl Jobs {
         })
     }
 
+    /// The problem of a job that failed. One that cannot be decrypted must not keep a list from showing
+    /// the other jobs, so a problem says so in its place.
     async fn error(&self, job: &Job) -> Result<Option<Box<RawValue>>, JobError> {
-        match job.status {
-            JobStatus::Failed => self.json_value(&job.id, JobValue::Error).await,
-            _ => Ok(None),
+        if job.status != JobStatus::Failed {
+            return Ok(None);
+        }
+        match self.json_value(&job.id, JobValue::Error).await {
+            Err(error) if error.is_damage() => {
+                Ok(Some(serde_json::value::to_raw_value(&job_problem(error).document(&job.id))?))
+            }
+            found => found,
         }
     }
 
@@ -213,12 +220,15 @@ impl Jobs {
         if job.status.is_end() {
             return Ok(None);
         }
-        self.json_value(&job.id, JobValue::Progress).await
+        match self.json_value(&job.id, JobValue::Progress).await {
+            Err(error) if error.is_damage() => Ok(None),
+            found => found,
+        }
     }
 
     /// The callbacks of a job, in the order of the caller.
     async fn callbacks(&self, job: &Job) -> Result<Vec<CallbackRecord>, JobError> {
-        let urls: Vec<String> = self.json_value(&job.id, JobValue::Callbacks).await?.unwrap_or_default();
+        let urls = self.callback_urls(&job.id).await?;
         let deliveries =
             if urls.is_empty() { Vec::new() } else { self.parts.store.webhooks().deliveries_of(&job.id).await? };
         Ok(CallbackRecord::of_job(&job.id, &urls, &deliveries))

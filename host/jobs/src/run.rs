@@ -56,6 +56,8 @@ enum Run {
     /// Nothing was done, for example because a rate limit is used up. The job is put back into the
     /// queue.
     PutBack(Duration),
+    /// Another process has cancelled or taken up the job, and ends it.
+    GivenUp,
 }
 
 impl Jobs {
@@ -74,8 +76,7 @@ impl Jobs {
             let (progress, reports) = watch::channel(None);
             let ended = tokio::select! {
                 biased;
-                // The process that cancelled or took up the job ends it.
-                () = abandon.cancelled() => return tracing::info!("the job was given up"),
+                () = abandon.cancelled() => Run::GivenUp,
                 () = self.cut_off.cancelled() => self.interrupted(&job),
                 ended = self.execute(&job, progress, &recording) => ended,
                 never = self.report(&job, reports) => match never {},
@@ -87,15 +88,21 @@ impl Jobs {
                 Run::PutBack(backoff) => {
                     tracing::debug!(backoff_ms = backoff.as_millis() as u64, "the job waits again")
                 }
+                Run::GivenUp => tracing::info!(ms, "the job was given up"),
             }
             let explained = match ended {
-                Run::PutBack(backoff) => Err(backoff),
-                Run::Ended(outcome) => Ok(self.explain(&job, outcome)),
+                Run::Ended(outcome) => Some(Ok(self.explain(&job, outcome))),
+                Run::PutBack(backoff) => Some(Err(backoff)),
+                Run::GivenUp => None,
             };
-            if let Ok(explained) = &explained {
+            if let Some(Ok(explained)) = &explained {
                 self.record_run(&job, &recording, began, explained);
+            } else {
+                self.parts.calls.run_left_off(&recording, &job.connector, &job.operation);
             }
-            self.write_end(&job, explained).await;
+            if let Some(explained) = explained {
+                self.write_end(&job, explained).await;
+            }
         }
         .instrument(span)
         .await;

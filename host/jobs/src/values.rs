@@ -32,6 +32,19 @@ impl Jobs {
         String::from_utf8(bytes).map(Some).map_err(|error| JobError::Value(error.to_string()))
     }
 
+    /// The URLs that are notified of the end of a job. There are none if they cannot be decrypted: such
+    /// a job must end nevertheless, because it would otherwise keep its worker for good.
+    pub(super) async fn callback_urls(&self, job: &str) -> Result<Vec<String>, JobError> {
+        match self.json_value(job, JobValue::Callbacks).await {
+            Ok(urls) => Ok(urls.unwrap_or_default()),
+            Err(error) if error.is_damage() => {
+                tracing::error!(job, %error, "the callback URLs of a job cannot be decrypted, so they are not notified");
+                Ok(Vec::new())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Reads a value of a job that is JSON. `None` if the job does not have it.
     pub(super) async fn json_value<T: DeserializeOwned>(
         &self,

@@ -13,7 +13,7 @@ use body::{Body, complete};
 use calls::Recording;
 use contract::Answer as Kind;
 use egress::EgressError;
-use memory::MemoryBudget;
+use memory::{Exhausted, MemoryBudget};
 use registry::{Operation, Permit};
 use sandbox::Limits;
 use shape::{Shape, ShapeError, Shaped};
@@ -99,8 +99,11 @@ pub(super) async fn of_json(document: Bytes, form: &Form<'_>, permit: Permit) ->
 /// Filters and projects a JSON document.
 async fn shape(document: &[u8], form: &Form<'_>) -> Result<Shaped, Error> {
     let mut stages = Stages::begin(form.trace, form.recording, &form.operation.metrics.shape);
-    let apply = || form.shape.apply_while(document, || Instant::now() < form.deadline);
+    let mut held = form.memory.part();
+    let has_room = |bytes: usize| held.grow_to(bytes).is_ok();
+    let apply = || form.shape.apply_within(document, || Instant::now() < form.deadline, has_room);
     let shaped = run_computation(document.len(), form.deadline, apply).await?.map_err(|error| match error {
+        ShapeError::NoMemory => Error::NoMemory(Exhausted),
         ShapeError::OutOfTime => Error::OutOfTime,
         error => not_json(&error.to_string()),
     })?;

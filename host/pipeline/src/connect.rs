@@ -127,9 +127,10 @@ async fn conclude(
     let Some(connector) = connector.filter(|live| matches!(live.manifest().auth, AuthScheme::Oauth2(_))) else {
         return AuthorizationResult::failed("connector_changed");
     };
+    let unknown = || Account { address: address.clone(), ..Account::default() };
     if secret.is_too_short() {
         tracing::warn!("the access token has fewer than {SHORTEST_SECRET} bytes, so it cannot be masked in responses");
-        services.integrations.revoke_unused(holder, address, secret).await;
+        services.integrations.revoke_unused(holder, &unknown(), secret).await;
         return AuthorizationResult::failed("answer_not_understood");
     }
     let account = match identify(services, &connector, &holder.tenant, address, secret, arrived).await {
@@ -138,10 +139,10 @@ async fn conclude(
             tracing::warn!(%error, "the service does not say whose account was connected");
             if user_identifier.is_none() {
                 let failed = AuthorizationResult::failed_because("identity_unavailable", error);
-                services.integrations.revoke_unused(holder, address, secret).await;
+                services.integrations.revoke_unused(holder, &unknown(), secret).await;
                 return failed;
             }
-            Account { address: address.clone(), ..Account::default() }
+            unknown()
         }
     };
     if let Err(RefusedPart { name, .. }) = connector.check_address(&account.address) {
@@ -150,7 +151,7 @@ async fn conclude(
             part,
             "the address of the account that was connected has no such part that the connector accepts"
         );
-        services.integrations.revoke_unused(holder, &account.address, secret).await;
+        services.integrations.revoke_unused(holder, &account, secret).await;
         return AuthorizationResult::failed("address_unavailable");
     }
     match services.integrations.conclude(authorization, account, secret).await {

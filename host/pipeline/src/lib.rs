@@ -57,6 +57,7 @@ use crate::budgets::Budgets;
 use calls::Recording;
 use egress::{CallRecord, Credential, Egress};
 use integrations::Integrations;
+use memory::Reservation;
 use metrics::Metrics;
 use registry::{Connector, Operation, Registry};
 use sandbox::Limits;
@@ -192,7 +193,7 @@ pub struct Deferred {
 /// See [`enum@Error`].
 pub async fn submit(services: Services<'_>, call: &Call<'_>) -> Result<Submitted, Error> {
     let mut stages = Stages::begin(&call.trace, call.recording, &call.operation.metrics.validate);
-    let (input, chosen) = accept(services, call, &mut stages).await?;
+    let (input, _held, chosen) = accept(services, call, &mut stages).await?;
     if let Some(background) = input.background {
         let user_identifier = chosen.user_identifier().map(str::to_owned);
         return Ok(Submitted::Deferred(Deferred { user_identifier, callback_urls: background.callback_urls }));
@@ -207,29 +208,35 @@ pub async fn submit(services: Services<'_>, call: &Call<'_>) -> Result<Submitted
 /// See [`enum@Error`].
 pub async fn run(services: Services<'_>, call: &Call<'_>) -> Result<CallAnswer, Error> {
     let mut stages = Stages::begin(&call.trace, call.recording, &call.operation.metrics.validate);
-    let (input, chosen) = accept(services, call, &mut stages).await?;
+    let (input, _held, chosen) = accept(services, call, &mut stages).await?;
     run::complete(services, call, input, chosen, &mut stages).await
 }
 
-/// The stages `validate` and `account`. The first one has begun.
+/// The stages `validate` and `account`. The first one has begun. Also gives the memory that the
+/// input takes until the call ends.
 async fn accept<'a>(
     services: Services<'_>,
     call: &'a Call<'a>,
     stages: &mut Stages<'a>,
-) -> Result<(Input<'a>, ChosenAccount), Error> {
-    let input = validate(services, call).await?;
+) -> Result<(Input<'a>, Reservation, ChosenAccount), Error> {
+    let (input, held) = validate(services, call).await?;
     stages.next(&call.operation.metrics.account);
     let chosen = account::choose_account(services, call.connector, &call.run_as, call.deadline, call.recording).await?;
     stages.end(true);
-    Ok((input, chosen))
+    Ok((input, held, chosen))
 }
 
-/// Validates the body by the schema of the operation.
-async fn validate<'a>(services: Services<'_>, call: &Call<'a>) -> Result<Input<'a>, Error> {
-    let read = || -> Result<Input<'a>, Error> {
-        let mut parsed = services.egress.memory().part_before_admission();
-        parsed.grow_to(schema::parsed_bytes(call.body))?;
-        Ok(call.operation.read_body(call.body)?)
+/// Validates the body by the schema of the operation. Also gives the memory that the shape takes,
+/// which may be many times its part of the body.
+async fn validate<'a>(services: Services<'_>, call: &Call<'a>) -> Result<(Input<'a>, Reservation), Error> {
+    let read = || -> Result<(Input<'a>, Reservation), Error> {
+        let mut held = services.egress.memory().part_before_admission();
+        held.grow_to(schema::parsed_bytes(call.body))?;
+        let input = call.operation.read_body(call.body)?;
+        let of_shape = input.shape.bytes();
+        held.shrink_to(of_shape);
+        held.grow_to(of_shape)?;
+        Ok((input, held))
     };
     run_computation(call.body.len(), call.deadline, read).await?
 }

@@ -16,11 +16,16 @@ pub(super) const UNMATCHED: HeaderName = HeaderName::from_static("x-response-fie
 /// Maximum length of the header. Further paths are left out.
 const MAX_BYTES: usize = 2048;
 
+/// The nearest member is looked up for so many paths. Hundreds of short paths have room in the
+/// header, and each would be compared with the 200 names of its place, on a thread that serves.
+const MAX_LOOKUPS: usize = 16;
+
 /// The value of the header. `None` if every path led to something.
 pub(super) fn unmatched_header(unmatched: &[Unmatched]) -> Option<HeaderValue> {
     let mut value = String::new();
-    for field in unmatched {
-        let nearest = nearest(field.missing(), field.members.iter().map(String::as_str));
+    for (index, field) in unmatched.iter().enumerate() {
+        let members = if index < MAX_LOOKUPS { &*field.members } else { &[] };
+        let nearest = nearest(field.missing(), members.iter().map(String::as_str));
         let nearest = nearest.map(|member| format!("{}{member}", field.matched()));
         let mut item = item(&field.path, nearest.as_deref());
         if value.is_empty() && item.len() > MAX_BYTES {
@@ -158,6 +163,15 @@ mod tests {
         };
         assert_eq!(unmatched_fields(&headers), [field("a.b", Some("a.c")), field("d", None)]);
         assert_eq!(unmatched_fields(&HeaderMap::new()), []);
+    }
+
+    #[test]
+    fn the_nearest_member_is_looked_up_for_the_first_paths() {
+        let fields: Vec<String> = (0..MAX_LOOKUPS + 4).map(|number| format!("name{number}")).collect();
+        let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+        let value = header(&fields, r#"{"name":1}"#).expect("a header");
+        assert_eq!(value.split(", ").count(), fields.len());
+        assert_eq!(value.matches(";nearest=\"name\"").count(), MAX_LOOKUPS);
     }
 
     #[test]

@@ -9,9 +9,9 @@ use super::{
 };
 use contract::Owner;
 use egress::whole_seconds;
-use integrations::{AccessError, IntegrationError, NotConfigured};
+use integrations::{AccessError, DEVICE_CODE, IntegrationError, NotConfigured};
 use registry::GRANT_COMMAND;
-use store::{AuthType, GrantType, StoreError};
+use store::{AuthType, StoreError};
 
 /// Seconds after which every authorization that is in progress now has ended.
 const EXPIRED_AFTER_S: u64 = 600;
@@ -46,17 +46,21 @@ pub fn access_problem(error: AccessError, connector: &str) -> Problem {
                 json!({"method": "POST", "path": format!("/connectors/{connector}/integrations/{{user_identifier}}")}),
             ),
         AccessError::NotConfigured(error) => not_configured_problem(&error),
-        AccessError::Reauthorize { user_identifier, auth_type, grant_type, detail } => {
-            let missing = match (auth_type, grant_type) {
-                (AuthType::OAuth2, None) => " Send `action.body`, with your `callback_url` added.",
-                (AuthType::OAuth2, Some(_)) | (AuthType::ApiKey, _) => {
-                    " Send `action.body`, with the user's `credentials` added."
-                }
-                (AuthType::None, _) => "",
+        AccessError::Reauthorize { user_identifier, auth_type, address, detail } => {
+            let missing = if auth_type == AuthType::OAuth2.name() {
+                " Send `action.body`, with your `callback_url` added."
+            } else if auth_type == DEVICE_CODE {
+                " Send `action.body`."
+            } else if auth_type == AuthType::None.name() {
+                ""
+            } else {
+                " Send `action.body`, with the user's `credentials` added."
             };
-            let auth_type = grant_type.map_or(auth_type.name(), GrantType::auth_type);
             let mut renew = begin;
             renew["body"] = json!({"auth_type": auth_type, "user_identifier": user_identifier});
+            if !address.is_empty() {
+                renew["body"]["address"] = json!(address);
+            }
             REAUTHORIZATION_REQUIRED
                 .with_detail(format!(
                     "{detail} Connect `{user_identifier}` again, with POST /connectors/{connector}/integrations.{missing}"

@@ -32,6 +32,12 @@ pub fn webhook_problem(error: &WebhookError) -> Problem {
         WebhookError::Store(error) | WebhookError::Vault(VaultError::Store(error)) => {
             store_problem(error, "The webhooks and their secrets cannot be read or written now; try again.")
         }
+        WebhookError::SecretMayBeStored(error) => store_problem(
+            error,
+            "The database failed while the secret was stored, so that it may be the current one; GET /webhooks/secrets lists it \
+             then. Delete it there before you make another one, because otherwise the secret before it would end.",
+        )
+        .of_unknown_outcome(),
         WebhookError::Vault(_)
         | WebhookError::NoRandomness
         | WebhookError::DamagedSecret
@@ -41,5 +47,20 @@ pub fn webhook_problem(error: &WebhookError) -> Problem {
                 "A webhook secret cannot be encrypted or decrypted. The operator finds the cause in the gateway's log.",
             )
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use store::StoreError;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_that_may_be_stored_is_not_told_as_one_that_is_not() {
+        let problem = webhook_problem(&WebhookError::SecretMayBeStored(StoreError::Closed));
+        assert!(!problem.did_nothing());
+        assert_eq!(problem.document("1")["outcome"], "unknown");
+        assert!(webhook_problem(&WebhookError::Store(StoreError::Closed)).did_nothing());
     }
 }

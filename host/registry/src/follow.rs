@@ -228,8 +228,8 @@ impl Registry {
                  the module again with `connector-gateway connectors add FILE`"
             )));
         }
-        let (mb, max_mb) = ((module.len() >> 20) as u64, self.config.compile.max_module_mb);
-        if mb >= max_mb && module.len() as u64 > max_mb << 20 {
+        let (mb, max_mb) = ((module.len() as u64).div_ceil(1 << 20), self.config.compile.max_module_mb);
+        if mb > max_mb {
             return Err(Refusal::Module(format!(
                 "it has {mb} MB, over the limit of {max_mb} MB (`compile.max_module_mb`)"
             )));

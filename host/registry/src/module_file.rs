@@ -34,7 +34,7 @@ pub(super) async fn read(path: PathBuf, max_mb: u64) -> Result<Vec<u8>, ReadErro
         Ok(Ok(module)) => Ok(module),
         Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => Err(ReadError::Missing),
         Ok(Err(error)) if error.kind() == io::ErrorKind::FileTooLarge => {
-            let mb = std::fs::metadata(&path).map_or(max_mb, |metadata| metadata.len() >> 20);
+            let mb = std::fs::metadata(&path).map_or(max_mb, |metadata| metadata.len().div_ceil(1 << 20));
             Err(ReadError::Refused(Refusal::Module(format!(
                 "it has {mb} MB, over the limit of {max_mb} MB (`compile.max_module_mb`)"
             ))))

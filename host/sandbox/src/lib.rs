@@ -113,7 +113,7 @@ pub enum LoadError {
     /// It is larger than `compile.max_module_mb`.
     #[error("it has {size_mb} MB, over the limit of {limit_mb} MB (`compile.max_module_mb`)")]
     TooLarge {
-        /// Its size.
+        /// Its size, rounded up.
         size_mb: u64,
         /// The limit.
         limit_mb: u64,
@@ -278,8 +278,8 @@ impl Sandbox {
     /// If it cannot be compiled within the limits, or breaks the contract.
     pub async fn load(&self, bytes: &[u8], digest: &str) -> Result<Loaded, LoadError> {
         let limit_mb = self.compile.max_module_mb;
-        let size_mb = bytes.len() as u64 >> 20;
-        if size_mb >= limit_mb {
+        let size_mb = (bytes.len() as u64).div_ceil(1 << 20);
+        if size_mb > limit_mb {
             return Err(LoadError::TooLarge { size_mb, limit_mb });
         }
         match bytes {

@@ -99,7 +99,12 @@ impl Reader {
             let detail = format!("A filter has only the members {}. Remove this one.", FILTER_MEMBERS.join(", "));
             self.report(format!("{pointer}/{}", escape(name)), detail);
         }
-        // If several members have the same name, the last one counts.
+        for name in FILTER_MEMBERS {
+            if members.first.iter().filter(|member| member.0 == name).nth(1).is_some() {
+                let detail = format!("The filter contains `{name}` more than once; send it once.");
+                self.report(format!("{pointer}/{name}"), detail);
+            }
+        }
         let member = |name: &str| members.first.iter().rfind(|member| member.0 == name).map(|member| member.1);
         let field = self.field_name(format!("{pointer}/field_name"), member("field_name"));
         self.filter_type(format!("{pointer}/type"), member("type"));

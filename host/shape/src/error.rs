@@ -38,6 +38,9 @@ pub enum ShapeError {
     /// The document has 4 GiB or more. The outline addresses it with 32-bit offsets.
     #[error("larger than 4 GiB")]
     TooLarge,
+    /// There was no memory for the values that the paths lead to.
+    #[error("not shaped, because there is no memory left")]
+    NoMemory,
     /// There was no time for all filters.
     #[error("not shaped in time")]
     OutOfTime,

@@ -12,6 +12,9 @@ use super::outline::{Kind, Node, inner, inner_mut};
 use super::scan::Scanner;
 use super::text::decoded;
 
+/// The memory that a value takes in a set, in addition to its text.
+const VALUE_BYTES: usize = 48;
+
 /// A filter of type `string_list`.
 #[derive(Debug, Clone)]
 pub(super) struct Filter {
@@ -30,6 +33,12 @@ impl Filter {
             Some(root) => format!("{root}.{}", self.field),
             None => self.field.clone(),
         }
+    }
+
+    /// The memory that the filter takes, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let values: usize = self.values.iter().map(|value| VALUE_BYTES + value.len()).sum();
+        size_of::<Self>() + self.field.len() + self.root.as_ref().map_or(0, String::len) + values
     }
 
     /// Marks the elements that this filter removes.

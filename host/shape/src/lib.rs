@@ -75,6 +75,17 @@ impl Shape {
         self.filters.is_empty() && self.fields.is_empty()
     }
 
+    /// The memory that the shape takes, in bytes. It may be many times that of the text it was read
+    /// from: each segment of a path is a separate position, unless another path begins like it. 0 if
+    /// nothing is shaped.
+    pub fn bytes(&self) -> usize {
+        if self.is_identity() {
+            return 0;
+        }
+        let fields: usize = self.fields.iter().map(|field| size_of::<String>() + field.len()).sum();
+        fields + self.filters.iter().map(Filter::bytes).sum::<usize>() + self.paths.bytes()
+    }
+
     /// Shapes one JSON document (RFC 8259 in UTF-8, with or without a byte order mark). Applies the
     /// filters first, then the fields.
     ///
@@ -97,6 +108,22 @@ impl Shape {
     ///
     /// As [`Shape::apply`], and `OutOfTime`.
     pub fn apply_while(&self, document: &[u8], has_time: impl Fn() -> bool) -> Result<Shaped, ShapeError> {
+        self.apply_within(document, has_time, |_| true)
+    }
+
+    /// As [`Shape::apply_while`], while `has_room` returns `true`. It is asked with the bytes that
+    /// the values which the paths lead to are about to take, if these are many: an object of eight
+    /// bytes may take 56.
+    ///
+    /// # Errors
+    ///
+    /// As [`Shape::apply_while`], and `NoMemory`.
+    pub fn apply_within(
+        &self,
+        document: &[u8],
+        has_time: impl Fn() -> bool,
+        mut has_room: impl FnMut(usize) -> bool,
+    ) -> Result<Shaped, ShapeError> {
         if let Err(error) = simdutf8::compat::from_utf8(document) {
             return Err(ShapeError::NotUtf8 { offset: error.valid_up_to() });
         }
@@ -111,7 +138,8 @@ impl Shape {
             return Ok(Shaped { document, unmatched: Vec::new() });
         }
         let mut found = self.paths.none_found();
-        let mut outline = outline::read_outline(document, start, &self.paths, self.fields.is_empty(), &mut found)?;
+        let keep_all = self.fields.is_empty();
+        let mut outline = outline::read_outline(document, start, &self.paths, keep_all, &mut found, &mut has_room)?;
         for filter in &self.filters {
             if !has_time() {
                 return Err(ShapeError::OutOfTime);

@@ -17,6 +17,9 @@ use super::text::decoded;
 /// nodes.
 const BYTES_PER_NODE: usize = 48;
 
+/// Nodes that are added at least, if the reserved memory is used up.
+const MIN_GROWTH: usize = 64;
+
 /// A value that a path leads to, by its position in the document.
 ///
 /// Adjacent scalars of a list share one node, because only a filter on the whole list reads them
@@ -65,13 +68,15 @@ pub(super) enum Keep {
 
 /// Reads the outline of a document, which begins at `position`, after a byte order mark. With
 /// `keep_all` everything is kept, regardless of the fields in `paths`. The document must be UTF-8.
-/// `found` is told the end of each path of `response_fields` that leads to a value.
+/// `found` is told the end of each path of `response_fields` that leads to a value. `has_room` is
+/// asked before the nodes take more memory than is reserved, with the bytes that they then take.
 pub(super) fn read_outline(
     document: &[u8],
     position: usize,
     paths: &Paths,
     keep_all: bool,
     found: &mut Found,
+    has_room: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Vec<Node>, ShapeError> {
     if u32::try_from(document.len()).is_err() {
         return Err(ShapeError::TooLarge);
@@ -79,7 +84,8 @@ pub(super) fn read_outline(
     // Without a reservation, the nodes would move each time their number doubles, and each move
     // would take new memory from the system. Unused reserved memory is address space only.
     let nodes = Vec::with_capacity(document.len() / BYTES_PER_NODE);
-    let mut reader = Reader { scanner: Scanner::new(document, position), paths, found, nodes, open: Vec::new() };
+    let scanner = Scanner::new(document, position);
+    let mut reader = Reader { scanner, paths, found, nodes, has_room, open: Vec::new() };
     reader.scanner.whitespace();
     let keep = if keep_all || kind_of(reader.scanner.peek()) == Kind::Scalar { Keep::Whole } else { Keep::Part };
     reader.response(keep)?;
@@ -92,6 +98,7 @@ struct Reader<'a> {
     paths: &'a Paths,
     found: &'a mut Found,
     nodes: Vec<Node>,
+    has_room: &'a mut dyn FnMut(usize) -> bool,
     /// The lists and objects around the position that get inner nodes, the innermost last. Because
     /// this is a separate stack, nesting does not use the stack of the thread.
     open: Vec<Open>,
@@ -149,13 +156,34 @@ impl Reader<'_> {
             let is_object = kind == Kind::Object;
             if self.scanner.open(is_object, self.depth())? {
                 self.open.push(Open { node: self.nodes.len(), is_object, at, keep });
-                self.nodes.push(node);
+                self.add(node)?;
                 return Ok(true);
             }
         }
         node.end = offset(self.scanner.position());
-        self.nodes.push(node);
+        self.add(node)?;
         Ok(false)
+    }
+
+    #[inline(always)]
+    fn add(&mut self, node: Node) -> Result<(), ShapeError> {
+        if self.nodes.len() == self.nodes.capacity() {
+            self.grow()?;
+        }
+        self.nodes.push(node);
+        Ok(())
+    }
+
+    /// Makes room for more nodes. They are in their old place too while they move.
+    #[cold]
+    fn grow(&mut self) -> Result<(), ShapeError> {
+        let present = self.nodes.len();
+        let more = present.max(MIN_GROWTH);
+        if !(self.has_room)((2 * present + more) * size_of::<Node>()) {
+            return Err(ShapeError::NoMemory);
+        }
+        self.nodes.reserve_exact(more);
+        Ok(())
     }
 
     fn depth(&self) -> u32 {

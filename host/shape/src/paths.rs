@@ -103,6 +103,13 @@ impl Paths {
         })
     }
 
+    /// The memory that the trie takes, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let of_edge = |edge: &Edge| size_of::<Edge>() + edge.segment.len();
+        let of_stop = |stop: &Stop| size_of::<Stop>() + stop.next.iter().map(of_edge).sum::<usize>();
+        self.stops.iter().map(of_stop).sum()
+    }
+
     pub(super) fn interest(&self, at: StopId) -> Interest {
         self.stops.get(at.0).map(|stop| stop.interest).unwrap_or_default()
     }
@@ -175,6 +182,9 @@ impl Builder {
                 stop.next.push(Edge { head: head_of(&segment), head_mask: head_mask(segment.len()), segment, to });
             }
         }
+        // Most stops have one next segment, and a list that grows has room for four.
+        self.stops.iter_mut().for_each(|stop| stop.next.shrink_to_fit());
+        self.stops.shrink_to_fit();
         Paths { stops: self.stops }
     }
 }

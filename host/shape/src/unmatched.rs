@@ -5,6 +5,7 @@
 //! collects the names that the document has where a field ends.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::ShapeError;
 use super::paths::{Found, Paths, StopId, head_of};
@@ -18,6 +19,9 @@ const MAX_OBJECTS: usize = 20;
 /// Maximum number of names at one place.
 const MAX_NAMES: usize = 200;
 
+/// A longer name is not collected: a caller would not mean it with a path that led nowhere.
+const MAX_NAME_BYTES: usize = 256;
+
 /// A path of `response_fields` that led nowhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmatched {
@@ -25,8 +29,10 @@ pub struct Unmatched {
     pub path: String,
     /// Length of the part of the path that led to a value, with the dot after it.
     matched: usize,
-    /// The names of the members of this value, or of the objects in it if it is a list. At most 200.
-    pub members: Vec<String>,
+    /// The names of the members of this value, or of the objects in it if it is a list. At most 200,
+    /// without those of more than 256 bytes. Paths that led to the same value share them: a caller
+    /// may send a thousand.
+    pub members: Arc<[String]>,
 }
 
 impl Unmatched {
@@ -59,6 +65,8 @@ pub(super) fn unmatched(document: &[u8], position: usize, fields: &[&str]) -> Ve
         return Vec::new();
     }
     let Search { found, places, .. } = search;
+    let names: BTreeMap<StopId, Arc<[String]>> =
+        places.into_iter().map(|(at, place)| (at, place.names.into_iter().collect())).collect();
     let is_missing = |field: &&&str| !paths.along(field).last().is_some_and(|end| found.contains(end));
     let describe = |field: &&str| {
         let (mut place, mut matched, mut length) = (Paths::START, 0, 0);
@@ -68,7 +76,7 @@ pub(super) fn unmatched(document: &[u8], position: usize, fields: &[&str]) -> Ve
                 (place, matched) = (at, length);
             }
         }
-        let members = places.get(&place).map(|place| place.names.iter().cloned().collect());
+        let members = names.get(&place).map(Arc::clone);
         Unmatched { path: (*field).to_owned(), matched, members: members.unwrap_or_default() }
     };
     fields.iter().filter(is_missing).map(describe).collect()
@@ -121,6 +129,7 @@ impl Search<'_> {
         let (written, _) = self.scanner.written(name);
         let name = decoded(written);
         if collects
+            && name.len() <= MAX_NAME_BYTES
             && let Some(place) = self.places.get_mut(&object)
             && place.names.len() < MAX_NAMES
         {

@@ -7,6 +7,9 @@ use database::value::{FromRow, Value};
 
 use crate::{Store, Stored};
 
+/// Rows that one transaction of [`Store::delete_in_batches`] deletes.
+const BATCH: u32 = 500;
+
 impl Store {
     /// Returns all rows of a statement that only reads.
     pub(crate) async fn read_all<T: FromRow + Send + 'static>(
@@ -47,5 +50,25 @@ impl Store {
     ) -> Stored<u64> {
         let (sql, parameters) = (sql.into(), parameters.to_vec());
         self.write(durability, move |connection| connection.execute(&sql, &parameters)).await
+    }
+
+    /// Deletes rows in several transactions, so that none of them delays other writes, or takes longer
+    /// than a database server permits. Returns the number of rows. The last parameter of the statement
+    /// is the most rows that it deletes.
+    pub(crate) async fn delete_in_batches(
+        &self,
+        sql: impl Into<Cow<'static, str>>,
+        parameters: &[Value],
+    ) -> Stored<u64> {
+        let (sql, mut parameters) = (sql.into(), parameters.to_vec());
+        parameters.push(BATCH.into());
+        let mut deleted = 0;
+        loop {
+            let batch = self.execute(Durability::ProcessKill, sql.clone(), &parameters).await?;
+            deleted += batch;
+            if batch < u64::from(BATCH) {
+                return Ok(deleted);
+            }
+        }
     }
 }

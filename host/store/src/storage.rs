@@ -138,8 +138,10 @@ impl Storage<'_> {
     /// Deletes the expired values of all connectors, and returns their number. Expired values are
     /// already invisible before. This frees their space.
     pub async fn sweep(self) -> Stored<u64> {
-        let sweep = "DELETE FROM connector_storage WHERE expires_at <= now_ms()";
-        self.0.execute(Durability::ProcessKill, sweep, &[]).await
+        // The condition is there twice, because a connector may set a value anew in between.
+        let sweep = "DELETE FROM connector_storage WHERE expires_at <= now_ms() AND (connector, integration, key) IN
+             (SELECT connector, integration, key FROM connector_storage WHERE expires_at <= now_ms() ORDER BY expires_at LIMIT $1)";
+        self.0.delete_in_batches(sweep, &[]).await
     }
 }
 

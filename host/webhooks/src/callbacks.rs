@@ -22,7 +22,7 @@ impl Webhooks {
         let mut accepted: Vec<String> = Vec::with_capacity(urls.len());
         let mut wrong = Vec::new();
         for (index, text) in urls.iter().enumerate() {
-            match Receiver::parse(text, self.config.callbacks.allow_private_network) {
+            match Receiver::accept(text, self.config.callbacks.allow_private_network) {
                 Ok(Receiver { url, .. }) if accepted.iter().any(|known| known == url.as_str()) => {}
                 Ok(Receiver { url, .. }) => accepted.push(url.into()),
                 Err(reason) => wrong.push((index, reason)),
@@ -75,9 +75,9 @@ impl Webhooks {
         for_agent: bool,
     ) -> Result<EventDelivery, WebhookError> {
         let id = NewDelivery::id_of(event, url);
-        let receiver = Receiver::parse(url, true).map(|receiver| receiver.origin()).unwrap_or_default();
-        let sealed = self.vault.seal(&NewDelivery::url_context(tenant, &id), url.as_bytes()).await?;
-        Ok(EventDelivery { id, receiver, url: sealed, url_hash: NewDelivery::hash_of_url(url), for_agent })
+        let (receiver, url_hash) = origin_and_hash(url);
+        let url = self.vault.seal(&NewDelivery::url_context(tenant, &id), url.as_bytes()).await?;
+        Ok(EventDelivery { id, receiver, url, url_hash, for_agent })
     }
 
     /// A sealed body.
@@ -96,12 +96,20 @@ impl Webhooks {
         payload: Arc<Payload>,
         kept_for: Duration,
     ) -> Result<NewDelivery, WebhookError> {
-        // A URL that is no longer allowed is still stored. Each attempt then says why.
-        let receiver = Receiver::parse(url, true).map(|receiver| receiver.origin()).unwrap_or_default();
-        let url_hash = NewDelivery::hash_of_url(url);
+        let (receiver, url_hash) = origin_and_hash(url);
         let url = self.vault.seal(&NewDelivery::url_context(tenant, &webhook_id), url.as_bytes()).await?;
         Ok(NewDelivery { webhook_id, tenant: tenant.to_owned(), source, receiver, url, url_hash, payload, kept_for })
     }
+}
+
+/// The origin of a URL, and the hash of its normal form, by which lists find its deliveries. The
+/// URL of an agent is stored as the agent writes it.
+fn origin_and_hash(url: &str) -> (String, String) {
+    // A URL that is no longer allowed is still stored. Each attempt then says why.
+    let receiver = Receiver::parse(url, true).ok();
+    let normal_form = receiver.as_ref().map_or(url, |receiver| receiver.url.as_str());
+    let hash = NewDelivery::hash_of_url(normal_form);
+    (receiver.map(|receiver| receiver.origin()).unwrap_or_default(), hash)
 }
 
 /// A URL that gets a webhook at the end of the job.

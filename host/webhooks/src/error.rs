@@ -11,6 +11,10 @@ pub enum WebhookError {
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The database failed while a secret was stored, and again when it was asked for. The secret may
+    /// be the current one.
+    #[error("the webhook secret may have been stored: {0}")]
+    SecretMayBeStored(#[source] StoreError),
     /// A secret or a body cannot be sealed or unsealed.
     #[error(transparent)]
     Vault(#[from] VaultError),

@@ -5,7 +5,7 @@ use url::Url;
 use crate::caller_url;
 use egress::{EgressError, Upstream, is_loopback};
 
-/// Longest URL of a receiver.
+/// Longest URL of a receiver, as a caller writes it.
 pub const MAX_URL_BYTES: usize = 2048;
 
 /// A URL that webhooks may be sent to.
@@ -17,6 +17,18 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
+    /// As [`Receiver::parse`], for a URL that a caller gives. It has at most [`MAX_URL_BYTES`] as the
+    /// caller writes it. The normal form may be longer, because it encodes characters.
+    ///
+    /// # Errors
+    /// As [`Receiver::parse`].
+    pub(super) fn accept(text: &str, allow_private_network: bool) -> Result<Self, String> {
+        if text.len() > MAX_URL_BYTES {
+            return Err(format!("Must have at most {MAX_URL_BYTES} bytes."));
+        }
+        Self::parse(text, allow_private_network)
+    }
+
     /// Accepts an absolute https URL whose host is not a private address. With
     /// `allow_private_network`, also http and private addresses. A name is not resolved here:
     /// egress does this, and checks the addresses, before it connects.
@@ -24,9 +36,6 @@ impl Receiver {
     /// # Errors
     /// A sentence that says what is wrong with the URL.
     pub(super) fn parse(text: &str, allow_private_network: bool) -> Result<Self, String> {
-        if text.len() > MAX_URL_BYTES {
-            return Err(format!("Must have at most {MAX_URL_BYTES} bytes."));
-        }
         let url = caller_url::parse(text, "https://app.example.com/webhooks")?;
         if !allow_private_network {
             if url.scheme() == "http" {
@@ -54,11 +63,11 @@ impl Receiver {
     }
 }
 
-/// The check of URLs that callers give, as [`Receiver::parse`] does it.
+/// The check of URLs that callers give, as [`Receiver::accept`] does it.
 pub fn url_check(allow_private_network: bool) -> fn(&str) -> Result<(), String> {
     match allow_private_network {
-        true => |text| Receiver::parse(text, true).map(drop),
-        false => |text| Receiver::parse(text, false).map(drop),
+        true => |text| Receiver::accept(text, true).map(drop),
+        false => |text| Receiver::accept(text, false).map(drop),
     }
 }
 
@@ -105,9 +114,9 @@ mod tests {
             "https://app.example.com/#a",
             &long,
         ] {
-            assert!(Receiver::parse(url, true).is_err(), "{url}");
+            assert!(Receiver::accept(url, true).is_err(), "{url}");
         }
-        assert!(Receiver::parse(&long[..MAX_URL_BYTES], true).is_ok());
+        assert!(Receiver::accept(&long[..MAX_URL_BYTES], true).is_ok());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::signature::SigningSecret;
 use super::{WebhookError, Webhooks};
-use store::{ShownOnce, WebhookSecret};
+use store::{ShownOnce, StoreError, WebhookSecret};
 
 /// Time for which the previous secret stays valid, so that receivers can be changed one after the
 /// other.
@@ -27,7 +27,14 @@ impl Webhooks {
     pub async fn create_secret(&self, tenant: &str) -> Result<NewSecret, WebhookError> {
         let (id, secret) = (WebhookSecret::new_id()?, SigningSecret::random()?);
         let sealed = self.vault.seal(&WebhookSecret::context(tenant, &id), secret.bytes()).await?;
-        let record = self.store.webhooks().add_secret(tenant, &id, sealed, OVERLAP).await?;
+        let mut added = self.store.webhooks().add_secret(tenant, &id, sealed.clone(), OVERLAP).await;
+        // The database may have stored the secret, and its answer was lost. The caller would make
+        // another one then, which would end the secret that its receivers have.
+        if added.as_ref().is_err_and(StoreError::may_have_written) {
+            let again = self.store.webhooks().add_secret(tenant, &id, sealed, OVERLAP).await;
+            added = Ok(again.map_err(WebhookError::SecretMayBeStored)?);
+        }
+        let record = added?;
         tracing::info!(tenant, secret_id = id, "webhook secret made");
         Ok(NewSecret { record, secret: secret.to_text() })
     }

@@ -1,7 +1,7 @@
 //! Tests of the service with a separate store and vault, and receivers on loopback.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
@@ -11,7 +11,8 @@ use url::Url;
 
 use super::*;
 use config::Callbacks;
-use store::{Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, WebhookSource};
+use store::simulated::{Faults, SimulatedDatabase, Step};
+use store::{Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, StoreError, UrlFilter, WebhookSource};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -22,8 +23,12 @@ struct Site {
 
 async fn site(callbacks: Callbacks) -> Site {
     let folder = TempDir::new().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    site_with(callbacks, folder, store).await
+}
+
+async fn site_with(callbacks: Callbacks, folder: TempDir, store: Store) -> Site {
     let config = Arc::new(Config { data_dir: folder.path().to_owned(), callbacks, ..Config::default() });
-    let store = Store::connect(&config.store()).await.unwrap();
     let vault = Vault::open(&config.master_key_path(), &store).await.unwrap();
     // Every name leads to loopback.
     let lookup: egress::Lookup = Arc::new(|_| Box::pin(async { Ok(vec![SocketAddr::from(([127, 0, 0, 1], 0))]) }));
@@ -59,6 +64,28 @@ async fn callback_urls_are_accepted_in_normal_form_and_each_once() {
 }
 
 #[tokio::test]
+async fn a_callback_url_that_is_longer_in_normal_form_is_called() {
+    let receiver = Stub::start(|_, _| ok("")).await;
+    let site = site(private()).await;
+    site.webhooks.create_secret("acme").await.unwrap();
+    let url = format!("{}/{}", receiver.url(), "é".repeat(900));
+    assert!(url.len() < MAX_URL_BYTES);
+    let accepted = site.webhooks.accept_urls("acme", &[url]).await.unwrap();
+    assert!(accepted[0].len() > MAX_URL_BYTES);
+    let delivery = site.attempt(&accepted[0]).await;
+    assert_eq!(delivery.status, DeliveryStatus::Delivered, "{delivery:?}");
+}
+
+#[tokio::test]
+async fn a_webhook_for_an_agent_is_found_by_its_url_in_any_spelling() {
+    let site = site(Callbacks::default()).await;
+    let stored = site.webhooks.trigger_delivery("acme", "evt_1", "https://App.example:443/a b", true).await.unwrap();
+    for spelling in ["https://App.example:443/a b", "https://app.example/a%20b"] {
+        assert_eq!(parse_url_filter(spelling), Ok(UrlFilter::Hash(stored.url_hash.clone())), "{spelling}");
+    }
+}
+
+#[tokio::test]
 async fn every_callback_url_that_is_not_allowed_is_named_by_its_index() {
     let site = site(Callbacks::default()).await;
     let urls = ["https://a.example", "http://a.example", "nonsense"].map(str::to_owned);
@@ -81,6 +108,35 @@ async fn callback_urls_need_a_secret_of_the_same_tenant() {
     assert!(site.webhooks.accept_urls("other", &urls).await.is_ok());
     assert!(site.webhooks.delete_secret("other", &made.record.id).await.unwrap());
     assert!(site.webhooks.accept_urls("other", &urls).await.is_err());
+}
+
+/// Loses the answer of the next write, if it is set.
+#[derive(Default)]
+struct Losing(AtomicBool);
+
+impl Faults for Losing {
+    fn before(&self, _writes: bool) -> Step {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn after(&self, writes: bool) -> Step {
+        let is_lost = writes && self.0.swap(false, Ordering::SeqCst);
+        Box::pin(std::future::ready(if is_lost { Err(StoreError::Closed) } else { Ok(()) }))
+    }
+}
+
+#[tokio::test]
+async fn a_secret_whose_answer_was_lost_is_shown_and_ends_no_other() {
+    let losing = Arc::<Losing>::default();
+    let faults: Arc<dyn Faults> = Arc::<Losing>::clone(&losing);
+    let store = SimulatedDatabase::open(|| 1_800_000_000_000).unwrap().store(faults);
+    let site = site_with(Callbacks::default(), TempDir::new().unwrap(), store).await;
+    let first = site.webhooks.create_secret("acme").await.unwrap().record.id;
+    losing.0.store(true, Ordering::SeqCst);
+    let second = site.webhooks.create_secret("acme").await.unwrap().record.id;
+    assert!(!losing.0.load(Ordering::SeqCst));
+    let valid: Vec<_> = site.webhooks.secrets("acme").await.unwrap().into_iter().map(|secret| secret.id).collect();
+    assert_eq!(valid, [second, first]);
 }
 
 #[tokio::test]

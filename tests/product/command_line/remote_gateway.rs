@@ -211,6 +211,11 @@ fn a_refusal_of_another_gateway_is_shown_with_its_reason() {
     assert_eq!((refused.code, refused.stdout.trim()), (Some(1), "+ scope write"));
     let command = refused.stderr.split('`').nth(3).unwrap();
     assert!(command.ends_with(&format!("--accept --url {}", gateway.address())), "{command}");
+    let key = file(&elsewhere.home, "key", elsewhere.key.as_bytes());
+    let refused = process::run(&mut elsewhere.command(&["add", path(&two), "--key-file", path(&key)]));
+    let command = refused.stderr.split('`').nth(3).unwrap();
+    let expected = format!("--accept --url {} --key-file {}", gateway.address(), path(&key));
+    assert!(command.ends_with(&expected), "{command}");
     elsewhere.run_ok(&["add", path(&two), "--accept"]);
 }
 

@@ -8,8 +8,13 @@ use super::{Connected, Row, anything, google_claims, row};
 use crate::integrations::path;
 
 fn connected() -> Connected {
+    connected_with("")
+}
+
+/// `config` has keys of the connector's section, and may begin other sections.
+fn connected_with(config: &str) -> Connected {
     let upstreams = [("api", "/calendar/v3"), ("oauth2", "/oauth2/v2")];
-    Connected::start("workspace_calendar", Dialect::google(), &upstreams, "", google_claims)
+    Connected::start("workspace_calendar", Dialect::google(), &upstreams, config, google_claims)
 }
 
 fn rows() -> Vec<Row> {
@@ -164,4 +169,24 @@ fn a_refusal_of_google_reaches_the_caller_with_its_status() {
     let limited = get();
     limited.problem(429, "upstream-rate-limited");
     assert_eq!(limited.header("retry-after"), "7");
+}
+
+#[test]
+fn a_calendar_is_read_if_google_does_not_notify_the_address_of_the_gateway() {
+    let connected = connected_with("[hooks]\npublic_url = \"https://hooks.example\"");
+    connected.provider.on_api(|seen, account| match seen.path.rsplit('/').next() {
+        Some("watch") => {
+            let reason = json!({"domain": "global", "reason": "push.webhookUrlUnauthorized"});
+            Reply::json(json!({"error": {"code": 401, "errors": [reason]}})).status(401)
+        }
+        Some("events") => Reply::json(json!({"items": [], "nextSyncToken": "s1"})),
+        _ => google_claims(seen, account),
+    });
+    let trigger =
+        json!({"connector": "workspace_calendar", "type": "event_changed", "parameters": {"calendar_id": "primary"}});
+    let made = connected.client.post("/triggers", trigger);
+    assert_eq!(made.status, 201, "{}", made.text());
+    let record = made.json();
+    assert_eq!((&record["status"], &record["mode"]), (&json!("active"), &json!("poll")), "{record}");
+    assert_eq!(connected.record()["status"], "active", "the account works");
 }

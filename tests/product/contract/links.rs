@@ -1,7 +1,7 @@
 //! Links: a connector can follow an address that an upstream gave, and cannot make one up.
 
 use serde_json::{Value, json};
-use support::{Answer, Gateway, Reply, Setup, Upstream};
+use support::{Answer, Gateway, Reply, Setup, Upstream, module};
 
 use super::{Connected, assert_without};
 use support::hostile::{assert_serves, gateway};
@@ -267,6 +267,35 @@ fn a_link_host_cannot_send_a_request_back_with_the_credential() {
     let returned: Vec<_> = seen.iter().filter(|seen| seen.path == "/api/back").collect();
     assert_eq!(returned.len(), 1, "{seen:?}");
     assert_without(&world.provider.secrets(), returned[0]);
+}
+
+/// A path of the service may belong to another customer of it. A redirect leads there without the
+/// credential, and nothing that stands there says where the credential goes.
+#[test]
+fn a_link_in_a_response_from_outside_of_the_base_url_does_not_carry_the_credential() {
+    let service = Upstream::start();
+    let document = json!({"identifier": "account", "auth": "api_key", "placement": "header"});
+    let setup = Setup::new().module("account", module::account(&document));
+    let setup = setup.upstream("account", "api", &format!("{}/mine", service.url()));
+    let gateway = setup.config(&format!("upstreams.other = \"{}/unused\"", service.url())).start();
+    let key = "key-of-the-user-0123456789";
+    let body = json!({"auth_type": "api_key", "credentials": {"api_key": key}, "user_identifier": "mine"});
+    gateway.client().post("/connectors/account/integrations", body).ok();
+    service.reply("*", Reply::json(json!({"arrived": true}))).reply("/mine/page", Reply::redirect("/other/page"));
+    for target in ["/other/next", "/mine/next"] {
+        service.reply("/other/page", page(target));
+        for source in sources() {
+            for operation in ["account/follow", "account/forward_link"] {
+                service.take_seen();
+                gateway.call(operation, at(&source, &json!({}))).ok();
+                let seen = service.take_seen();
+                let paths: Vec<&str> = seen.iter().map(|seen| seen.path.as_str()).collect();
+                assert_eq!(paths, ["/mine/page", "/other/page", target], "{operation}");
+                assert_eq!(seen[0].header("x-api-key"), format!("Key {key}"));
+                seen[1..].iter().for_each(|seen| assert_without(&[key.to_owned()], seen));
+            }
+        }
+    }
 }
 
 #[test]

@@ -112,6 +112,29 @@ fn the_address_of_an_oauth_account_is_asked_for_and_found_and_survives_a_refresh
     assert_eq!(service.take_seen()[0].path, "/ap/ex/c-9/imported");
 }
 
+#[test]
+fn the_action_of_a_problem_renews_an_account_at_its_address() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    provider.on_api(|_, account| Reply::json(json!({"id": account.id, "email": account.email, "cloud": "c-17"})));
+    let service = Upstream::start();
+    service.reply("*", Reply::json(json!({})));
+    let gateway = oauth_gateway(&Store::Sqlite, &provider, &service);
+    let client = gateway.client();
+    ended(&browser::open(&Person::named("ada").consents(&begun(&client, &json!({"region": "eu"})))));
+    provider.withdraw();
+    let id = client.get("/admin/integrations").ok()["integrations"][0]["id"].as_str().unwrap().to_owned();
+    assert_ne!(client.request("POST", &format!("/admin/integrations/{id}/renew")).send().status, 200);
+
+    let action = call(&client, "/issues").problem(424, "reauthorization-required")["action"].clone();
+    assert_eq!(action["body"]["address"], json!({"region": "eu"}), "the service tells the other part");
+    let mut body = init();
+    body.as_object_mut().unwrap().extend(action["body"].as_object().unwrap().clone());
+    let begun = client.post(action["path"].as_str().unwrap(), body).ok();
+    ended(&browser::open(&Person::named("ada").consents(begun["authorization_url"].as_str().unwrap())));
+    call(&client, "/issues").ok();
+    assert_eq!(service.take_seen()[0].path, "/eu/ex/c-17/issues");
+}
+
 /// A service with keys. The base URL has a part that the user gives.
 fn key_gateway(store: &Store, service: &Upstream) -> Gateway {
     let described = json!({

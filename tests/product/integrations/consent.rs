@@ -4,13 +4,14 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 use support::oauth::browser;
-use support::{Answer, Client, Dialect, Endpoint, OAuthProvider, Person, Store};
+use support::{Answer, Client, Dialect, Endpoint, OAuthProvider, Person, Reply, Store};
 
-use super::{client, connect, email, ended, gateway, init, me, on_each_store, path, success, who};
+use super::{client, connect, email, ended, error_of, gateway, init, me, on_each_store, path, success, who, who_as};
 
 on_each_store!(
     a_grant_is_used_once_the_caller_has_confirmed_it,
     only_the_caller_that_began_confirms_a_grant,
+    a_token_that_another_account_of_the_user_has_is_not_revoked,
     another_account_replaces_the_one_behind_an_identifier_only_if_the_caller_wants_it,
     a_confirmed_grant_replaces_another_account_only_if_the_caller_wants_it,
     the_action_of_a_problem_renews_this_very_integration,
@@ -107,6 +108,29 @@ fn the_end_of_a_grant_that_nobody_confirms_ends_no_other_access_of_the_account()
     assert_eq!(who(&client).ok(), me("ada"));
     provider.expire();
     assert_eq!(who(&client).ok(), me("ada"));
+}
+
+fn a_token_that_another_account_of_the_user_has_is_not_revoked(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::slack().without_refresh());
+    provider.give_one_token();
+    let mut gateway = gateway(store, &provider);
+    let client = gateway.client();
+    connect(&client, "account", "ada");
+    // Without an identity, the token is not kept.
+    provider.on_api(|_, _| Reply::json(json!({"error": "broken"})).status(500));
+    assert_eq!(error_of(&consent(&client, "ada", &json!({}))), "identity_unavailable");
+    provider.on_api(|_, account| Reply::json(json!({"id": account.id, "email": account.email, "name": account.name})));
+    assert_eq!(who_as(&client, "ada").ok(), me("ada"));
+
+    let work = json!({"user_identifier": "work"});
+    assert_eq!(ended(&consent(&client, "ada", &work)), success("account", "work"));
+    let replace = json!({"user_identifier": "work", "replace": true});
+    assert_eq!(ended(&consent(&client, "bob", &replace)), success("account", "work"), "the token is replaced");
+    assert_eq!(consent(&client, "ada", &work).status, 409, "the token is refused");
+    assert_eq!(who_as(&client, "ada").ok(), me("ada"));
+    // The gateway ends its background work before it stops.
+    assert!(gateway.stop().success());
+    assert_eq!((provider.live_grants(), provider.count(Endpoint::Revoke)), (2, 0));
 }
 
 fn another_account_replaces_the_one_behind_an_identifier_only_if_the_caller_wants_it(store: &Store) {

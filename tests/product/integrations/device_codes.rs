@@ -246,6 +246,9 @@ fn a_connector_without_a_page_for_users_has_only_the_code() {
     provider.expire();
     assert_eq!(who(&client).ok()["id"], "id-of-ada");
     assert_eq!(provider.count(Endpoint::Refresh), 1);
+    provider.withdraw();
+    let action = who(&client).problem(424, "reauthorization-required")["action"].clone();
+    assert_eq!(client.post(INTEGRATIONS, action["body"].clone()).ok()["auth_type"], "oauth2_device_code");
 
     let answer = start("").client().post(INTEGRATIONS, json!({"auth_type": "oauth2_device_code"}));
     let problem = answer.problem(503, "integration-not-configured");

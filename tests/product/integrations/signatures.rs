@@ -196,7 +196,10 @@ fn bucket() -> Upstream {
                     format!("<Contents><Key>{key}</Key><Size>{}</Size></Contents>", body.len())
                 };
                 let entries: String = objects.iter().map(entry).collect();
-                Reply::typed("application/xml", format!("<ListBucketResult>{entries}</ListBucketResult>"))
+                Reply::typed(
+                    "application/xml",
+                    format!("<ListBucketResult><EncodingType>url</EncodingType>{entries}</ListBucketResult>"),
+                )
             }
             (true, _) => match objects.get(&key) {
                 Some(body) => Reply::typed("text/plain", body.clone()),
@@ -229,6 +232,8 @@ fn the_example_for_s3_lists_stores_reads_and_links_objects() {
     assert_eq!(listed["objects"][0]["key"], "notes/a b.txt", "{listed}");
     let got = user.call("object_storage/get", json!({"key": "notes/a b.txt"})).ok();
     assert_eq!(got["content_base64"], "aGVsbG8=", "{got}");
+    let another = user.call("object_storage/get", json!({"key": "/notes/a b.txt"}));
+    assert_eq!(another.violations()[0].0, "/key", "the object of the key without the slash is another one");
     let linked = user.call("object_storage/link", json!({"key": "notes/a b.txt", "seconds": 60})).ok();
     let answer = support::oauth::browser::open(linked["url"].as_str().unwrap());
     assert_eq!((answer.status, answer.text().as_str()), (200, "hello"));

@@ -153,6 +153,24 @@ fn a_cancelled_job_sends_nothing_more_and_has_failed(store: &Store) {
     assert_eq!(record(&client, &change)["error"]["outcome"], "unknown", "the service may have changed the data");
 }
 
+#[test]
+fn a_job_whose_error_cannot_be_decrypted_keeps_no_other_from_a_list() {
+    let service = Upstream::start();
+    service.reply("/gone", Reply::empty(404)).reply("/", Reply::json(json!({})));
+    let gateway = setup(&Store::Sqlite, &service).start();
+    let client = gateway.client();
+    let id = begin(&client, "collect", json!({"path": "/gone"}));
+    wait(&client, &id, "failed");
+    let other = begin(&client, "collect", json!({"path": "/"}));
+    wait(&client, &other, "succeeded");
+    let altered = format!("UPDATE job_values SET bytes = x'00' WHERE id = '{id}/error'");
+    assert_eq!(gateway.home().sqlite(&altered), 1);
+    let listed = client.get("/jobs").ok();
+    assert_eq!((&listed["jobs"][0]["job_id"], &listed["jobs"][1]["job_id"]), (&json!(other), &json!(id)));
+    assert_eq!(kind(&listed["jobs"][1]), "internal");
+    assert_eq!(kind(&record(&client, &id)), "internal");
+}
+
 fn a_job_that_waits_can_be_cancelled(store: &Store) {
     let service = Upstream::start();
     let gateway = setup(store, &service).config("[jobs]\nworkers = 0").start();

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::net::TcpStream;
 
 use serde_json::{Value, json};
+use support::home::{file, path};
 use support::process;
 use support::setup::KEY;
 use support::{
@@ -387,6 +388,22 @@ fn a_broken_line_among_many_good_ones_is_named_and_nothing_else_is_lost() {
     let finished = run(&gateway, &arguments);
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), ""), "{}", finished.stderr);
     assert!(finished.stderr.contains("1 created, 0 replaced, 2499 unchanged, 0 refused."), "{}", finished.stderr);
+}
+
+#[test]
+fn the_command_that_imports_fails_if_the_gateway_answers_fewer_lines_than_it_got() {
+    // A stand-in for a gateway that stops in the middle, which ends its answer as a whole one does.
+    let stopping = Upstream::start();
+    stopping.reply("*", Reply::typed("application/x-ndjson", "{\"line\":1,\"status\":\"created\",\"id\":\"int_1\"}\n"));
+    let home = Setup::new().prepare();
+    let accounts = file(&home, "accounts", b"{}\n\n{}\n");
+    let arguments = ["integrations", "import", path(&accounts), "--key", KEY, "--url", &stopping.url()];
+    let finished = process::run(&mut home.command(&arguments));
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    assert!(finished.stderr.contains("stopped after the answers to 1 lines"), "{}", finished.stderr);
+    fs::write(&accounts, "{}\n\n").unwrap();
+    let finished = process::run(&mut home.command(&arguments));
+    assert_eq!(finished.code, Some(0), "a blank line gets no answer: {}", finished.stderr);
 }
 
 #[test]

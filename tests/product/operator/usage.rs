@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use support::{Client, Gateway, Reply, Setup, Store, Upstream, module, wait_for};
+use support::{Client, Gate, Gateway, Reply, Setup, Store, Upstream, module, wait_for};
 
 use super::{pages, run};
 use crate::fleet::key_of;
@@ -12,6 +12,7 @@ use crate::integrations::{client, on_each_store};
 
 on_each_store!(
     calls_by_every_way_are_counted,
+    requests_of_a_job_that_was_cancelled_are_counted,
     usage_has_pages_days_and_a_command,
     a_kill_loses_only_calls_that_were_not_written_yet_and_no_call_is_counted_twice,
 );
@@ -147,6 +148,22 @@ fn calls_by_every_way_are_counted(store: &Store) {
     let by_connector = usage(&gateway, "connector");
     assert_counts(&row(&by_connector, json!({"tenant": "acme", "connector": "account"})), json!({"calls": 8}));
     acme.at(&gateway.address()).get("/admin/usage").problem(403, "missing-scope");
+}
+
+fn requests_of_a_job_that_was_cancelled_are_counted(store: &Store) {
+    let (service, gate) = (Upstream::start(), Gate::default());
+    service.reply("/a", Reply::json(json!({})).behind(&gate));
+    stay_within_a_day();
+    let gateway = started(store, &service, "");
+    let acme = client(&gateway, "acme", None, "operate");
+    let job = acme.call("account/collect", json!({"path": "/a", "count": 3})).ok();
+    service.wait_for_requests(1);
+    acme.delete(&format!("/jobs/{}", job["job_id"].as_str().unwrap())).ok();
+    wait_for("the worker to be free", || (gateway.metric("gateway_jobs_running") == 0.0).then_some(()));
+    // A gateway that stops stores what it has counted.
+    let gateway = gateway.start_again();
+    let collected = row(&usage(&gateway, "operation"), json!({"tenant": "acme", "operation": "collect"}));
+    assert_counts(&collected, json!({"calls": 1, "failed": 0, "upstream_requests": 1, "jobs": 0}));
 }
 
 fn usage_has_pages_days_and_a_command(store: &Store) {

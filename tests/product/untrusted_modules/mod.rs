@@ -79,6 +79,20 @@ fn a_module_over_the_size_limit_is_refused_unread() {
 }
 
 #[test]
+fn a_module_of_the_size_of_the_limit_is_loaded_and_one_byte_more_is_not() {
+    let honest = module::guest("liar");
+    // The identifier of the section, three bytes for its length, and its name with one more byte.
+    let room = (1 << 20) - honest.len() - 1 - 3 - "note".len() - 1;
+    let largest = module::with_note(&honest, &"x".repeat(room));
+    assert_eq!(largest.len(), 1 << 20);
+    let gateway = Setup::new().config("compile.max_module_mb = 1").module("liar", largest).start();
+    gateway.call("liar/version", json!({})).ok();
+    gateway.home().put("large", &module::with_note(&honest, &"x".repeat(room + 1)));
+    let reason = gateway.wait_for_refusal("large.wasm");
+    assert!(reason.contains("it has 2 MB, over the limit of 1 MB"), "{reason}");
+}
+
+#[test]
 fn a_component_that_cannot_be_linked_is_refused_before_it_is_compiled() {
     let gateway = gateway("compile.memory_mb = 64\ncompile.cpu_s = 10\nsandbox.core_instances_per_component = 32");
     let instances = format!("(core module $m) {}", "(core instance (instantiate $m))".repeat(33));

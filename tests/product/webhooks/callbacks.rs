@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use support::webhooks::{is_signed_with, make_secret, verified};
-use support::{Client, Gateway, Reply, Setup, Store, Upstream, module, wait_for};
+use support::{Client, Gate, Gateway, Reply, Setup, Store, Upstream, module, wait_for};
 
 use super::wait;
 use crate::integrations::{client, on_each_store};
@@ -85,6 +85,29 @@ fn each_attempt_is_in_the_jobs_record(store: &Store) {
         assert_eq!(callback["webhook_id"], seen.header("webhook-id"));
     }
     assert_eq!(record["status"], "succeeded", "a callback that failed changes nothing of the job");
+}
+
+#[test]
+fn a_job_whose_urls_cannot_be_decrypted_ends_and_frees_its_worker() {
+    let (service, gate) = (Upstream::start(), Gate::default());
+    service.reply("*", Reply::json(json!({"a": 1})).behind(&gate));
+    let account = module::account(&json!({"identifier": "account", "auth": "none"}));
+    let setup = Setup::new().on(&Store::Sqlite).module("account", account).config("[jobs]\nworkers = 1");
+    let gateway = setup.upstream("account", "api", &service.url()).start();
+    let client = gateway.client();
+    make_secret(&client);
+    let damaged = begin(&client, &json!(["https://app.example.com/hook"]));
+    service.wait_for_requests(1);
+    let altered = format!("UPDATE job_values SET bytes = x'00' WHERE id = '{damaged}/callbacks'");
+    assert_eq!(gateway.home().sqlite(&altered), 1);
+    gate.open();
+    let next = client.call("account/collect", json!({"path": "/"})).ok();
+    for job in [damaged.as_str(), next["job_id"].as_str().unwrap()] {
+        let ended = wait_for("the end of a job", || {
+            Some(client.get(&format!("/jobs/{job}")).ok()).filter(|record| record["status"] == "succeeded")
+        });
+        assert_eq!(ended["callbacks"], json!([]));
+    }
 }
 
 #[test]

@@ -48,6 +48,8 @@ struct Token {
 pub(super) struct Grants {
     pub(super) lifetime_s: Option<u64>,
     pub(super) reuses: usize,
+    /// `true` if all codes of an account are exchanged for the same access token.
+    pub(super) one_token_per_account: bool,
     rotation: Rotation,
     redirect_uris: HashSet<String>,
     asked: HashMap<String, Consent>,
@@ -63,6 +65,7 @@ impl Grants {
         Self {
             lifetime_s,
             reuses: 0,
+            one_token_per_account: false,
             rotation,
             redirect_uris: HashSet::new(),
             asked: HashMap::new(),
@@ -120,9 +123,15 @@ impl Grants {
         if !proves(known.consent.challenge.as_deref()) {
             return Err("the code verifier does not fit the challenge");
         }
-        let grant = self.granted.len();
-        known.spent = Some(grant);
         let (account, scopes) = (known.account.clone(), known.consent.scopes.clone());
+        let is_own = |grant: &Grant| grant.alive && grant.account == account;
+        let earlier = self.granted.iter().position(is_own).filter(|_| self.one_token_per_account);
+        let grant = earlier.unwrap_or(self.granted.len());
+        known.spent = Some(grant);
+        if earlier.is_some() {
+            let (access, _) = self.access.iter().find(|(_, token)| token.grant == grant).unwrap();
+            return Ok(Issued { access: access.clone(), refresh: None, lifetime_s: self.lifetime_s, scopes, account });
+        }
         self.granted.push(Grant { alive: true, account, scopes });
         Ok(self.issue(grant, self.rotation != Rotation::Never))
     }

@@ -219,6 +219,11 @@ impl OAuthProvider {
         self.commands().delay = delay;
     }
 
+    /// From now on, all consents of an account give the same access token, and no refresh token.
+    pub fn give_one_token(&self) {
+        self.grants().one_token_per_account = true;
+    }
+
     /// Grants these scopes in place of the requested ones.
     pub fn grant_only(&self, scopes: &[&str]) {
         self.commands().scopes = Some(scopes.iter().map(|&scope| scope.to_owned()).collect());

@@ -23,6 +23,10 @@ pub const DOT_SEGMENT: &str =
 /// The sentence for a caller whose value of a path is empty.
 pub const EMPTY_SEGMENT: &str = "Give a value that is not empty: it is a part of a path.";
 
+/// The sentence for a caller who gives a header that no request has.
+const HEADER_NAME: &str =
+    "Give names of headers: letters, digits and `-`, without headers that the gateway sets itself, such as `Host`.";
+
 /// The request of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
@@ -202,14 +206,21 @@ impl<'r: 'a, 'a> Values<'r, 'a> {
                 Location::Header(name) => headers.push((name.clone().into_owned(), header_value(field, value)?)),
                 Location::HeaderEntries => {
                     for entry in reader::each_member(value) {
-                        // The gateway refuses one more than a request may have.
-                        if headers.len() > HEADERS {
-                            break;
-                        }
                         let entry = entry?;
-                        if entry.value != "null" {
-                            headers.push((entry.name.into_owned(), header_value(field, entry.value)?));
+                        if entry.value == "null" {
+                            continue;
                         }
+                        // A schema that names no entries lets the caller choose their names.
+                        if header::name(&entry.name).is_err() {
+                            return Err(Refusal::of(field, HEADER_NAME));
+                        }
+                        if headers.len() >= HEADERS {
+                            return Err(Refusal::of(
+                                field,
+                                &format!("Give fewer: a request has at most {HEADERS} headers."),
+                            ));
+                        }
+                        headers.push((entry.name.into_owned(), header_value(field, entry.value)?));
                     }
                 }
                 _ => {}

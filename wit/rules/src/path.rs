@@ -1,5 +1,7 @@
 //! The path of a request. The gateway appends it to a base URL, and it must not lead out of it.
 
+use std::borrow::Cow;
+
 use crate::limit::PATH_BYTES;
 use crate::{Broken, ensure};
 
@@ -40,9 +42,7 @@ pub fn has_dot_segment(path: &str) -> bool {
     let mut dots = 0;
     let mut other = false;
     let mut parameters = false;
-    let mut rest = path.as_bytes();
-    while let Some((byte, after)) = decode(rest) {
-        rest = after;
+    for &byte in decoded(path).iter() {
         match byte {
             b'/' | b'\\' => {
                 if !other && (dots == 1 || dots == 2) {
@@ -65,27 +65,28 @@ pub fn has_dot_segment(path: &str) -> bool {
 /// of times. Some servers end the path or the line there.
 #[must_use]
 pub fn has_control_character(path: &str) -> bool {
-    let mut rest = path.as_bytes();
-    while let Some((byte, after)) = decode(rest) {
-        rest = after;
-        if byte.is_ascii_control() {
-            return true;
-        }
-    }
-    false
+    decoded(path).iter().any(u8::is_ascii_control)
 }
 
-/// The first byte with percent-encoding undone, and the bytes behind it. `None` at the end.
-fn decode(path: &[u8]) -> Option<(u8, &[u8])> {
-    let (mut byte, mut rest) = path.split_first().map(|(first, rest)| (*first, rest))?;
-    while byte == b'%'
-        && let [high, low, after @ ..] = rest
-        && let (Some(high), Some(low)) = (hex(*high), hex(*low))
-    {
-        byte = high * 16 + low;
-        rest = after;
+/// The path with percent-encoding undone until nothing is left of it.
+///
+/// The digits of an encoded byte may be encoded themselves: `%2%65` becomes `%2e`, and then a dot.
+/// So each byte that is decoded may complete another one, which begins before it.
+fn decoded(path: &str) -> Cow<'_, [u8]> {
+    if !path.contains('%') {
+        return Cow::Borrowed(path.as_bytes());
     }
-    Some((byte, rest))
+    let mut bytes: Vec<u8> = Vec::with_capacity(path.len());
+    for byte in path.bytes() {
+        bytes.push(byte);
+        while let [.., b'%', high, low] = bytes.as_slice()
+            && let (Some(high), Some(low)) = (hex(*high), hex(*low))
+        {
+            bytes.truncate(bytes.len() - 3);
+            bytes.push(high * 16 + low);
+        }
+    }
+    Cow::Owned(bytes)
 }
 
 fn hex(digit: u8) -> Option<u8> {
@@ -148,6 +149,9 @@ mod tests {
             "/a/..%3Fx",
             "/%2e%23",
             "/..%253f/a",
+            "/%2%65./a",
+            "/a/%%32e%2%45",
+            "/.%2%35%32e/b",
         ];
         for path in paths {
             assert!(check(path).is_err(), "{path}");
@@ -156,7 +160,9 @@ mod tests {
 
     #[test]
     fn control_characters_are_refused_in_every_encoding() {
-        for path in ["/a%00", "/a%0d%0aHost:x", "/%0A", "/a%7F", "/a%2500", "/a%25250a", "/%1b/b?c"] {
+        for path in
+            ["/a%00", "/a%0d%0aHost:x", "/%0A", "/a%7F", "/a%2500", "/a%25250a", "/%1b/b?c", "/a%0%61", "/%%30%30"]
+        {
             assert!(check(path).unwrap_err().to_string().contains("control character"), "{path}");
         }
         for path in ["/a%20b", "/%7E", "/a?b=%0A%00"] {

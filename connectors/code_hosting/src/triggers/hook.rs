@@ -1,5 +1,7 @@
 //! The webhook of a repository. All types of events of a repository share it.
 
+use std::collections::HashSet;
+
 use connector_sdk::http::{self, Method};
 use connector_sdk::triggers::{Recover, Renew, Subscribe, Subscription, Unsubscribe, Value};
 use connector_sdk::{Document, Fault, Request, storage};
@@ -7,14 +9,22 @@ use serde::Serialize;
 
 use crate::{CONNECTOR, github};
 
-/// Maximum number of pages of a list that one call looks at. The newest deliveries are first.
+/// Maximum number of pages of webhooks that one call looks at.
 const PAGES: usize = 5;
+
+/// Maximum number of pages of failed deliveries that one call looks at. The newest deliveries are first.
+const FAILED_PAGES: usize = 25;
+
+/// Maximum number of deliveries that one call sends again, because the gateway allows 256 requests in an
+/// invocation. The others follow in the next call.
+const SENT_AGAIN: usize = 200;
 
 /// Number of deliveries that are sent again at the same time.
 const PARALLEL: usize = 16;
 
-/// Maximum number of deliveries that are remembered.
-const REMEMBERED: usize = 1000;
+/// Maximum number of deliveries that are remembered: as many as [`FAILED_PAGES`] have. Their ids fit into a
+/// stored value, which has at most 64 KiB.
+const REMEMBERED: usize = 2500;
 
 /// The time for which they are remembered. GitHub keeps deliveries for at most 30 days.
 const REMEMBERED_SECONDS: u32 = 31 * 86_400;
@@ -96,8 +106,7 @@ pub(crate) fn delete(input: Unsubscribe) -> Result<(), Fault> {
 pub(crate) fn redeliver(input: Recover) -> Result<(), Fault> {
     let key = format!("redelivered/{}", input.upstream_id);
     let mut done = remembered(&key);
-    let failed = failed(&input)?;
-    let due: Vec<String> = failed.into_iter().filter(|id| !done.contains(id)).collect();
+    let due = failed(&input, &done)?;
     for part in due.chunks(PARALLEL) {
         let requests = part.iter().map(|id| {
             let mut request = deliveries(Method::Post, &input)?.segment("id", id)?;
@@ -118,30 +127,29 @@ pub(crate) fn redeliver(input: Recover) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The ids of failed deliveries. Of a delivery that was repeated, only the last one counts.
-fn failed(input: &Recover) -> Result<Vec<String>, Fault> {
+/// The ids of failed deliveries that are not done. Of a delivery that was repeated, only the last one
+/// counts.
+fn failed(input: &Recover, done: &[String]) -> Result<Vec<String>, Fault> {
+    let done: HashSet<&str> = done.iter().map(String::as_str).collect();
     let first = deliveries(Method::Get, input)?.query("status", "failure").query("per_page", github::MAX_PER_PAGE);
     let mut path = first.path;
-    let mut seen = Vec::new();
+    let mut seen = HashSet::new();
     let mut failed = Vec::new();
-    for _ in 0..PAGES {
+    for _ in 0..FAILED_PAGES {
         let response = github::send(CONNECTOR.request(Method::Get, "api", path.as_str())?)?;
         let page = response.document()?;
         for delivery in page.items() {
             let (Some(guid), Some(id)) = (delivery.string("/guid"), github::id(&delivery)) else { continue };
-            if seen.contains(&guid) {
-                continue;
-            }
-            seen.push(guid);
-            if !is_delivered(&delivery) {
+            if seen.insert(guid) && !is_delivered(&delivery) && !done.contains(id.as_str()) {
                 failed.push(id);
             }
         }
         match github::next_path(&path, &response) {
-            Some(next) => path = next,
-            None => break,
+            Some(next) if failed.len() < SENT_AGAIN => path = next,
+            _ => break,
         }
     }
+    failed.truncate(SENT_AGAIN);
     Ok(failed)
 }
 

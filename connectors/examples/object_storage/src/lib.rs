@@ -8,7 +8,7 @@ mod tests;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use connector_sdk::http::{Body, Method, TypedBytes};
-use connector_sdk::{Fault, Outcome, Request, Response, connector, http};
+use connector_sdk::{Fault, Outcome, Request, Response, UpstreamFault, connector, http};
 use serde::Serialize;
 
 connector! {
@@ -47,7 +47,8 @@ connector! {
 
     /// The content of an object
     get: GET api "/{key}" {
-        key: string(1..=1024) keeps_slashes,
+        /// does not begin with a slash
+        key: string(1..=1024) pattern "^[^/]" keeps_slashes,
         version_id?: string as "versionId",
     }
     answers file
@@ -137,7 +138,8 @@ fn checked(response: Response) -> Result<Response, Fault> {
     if (200..300).contains(&status) {
         return Ok(response);
     }
+    let retry_after_seconds = response.header("retry-after").and_then(|seconds| seconds.trim().parse().ok());
     let text = response.text()?;
     let detail = listing::error(&text).unwrap_or_else(|| "The service refused the request.".to_owned());
-    Err(Fault::upstream(status, detail))
+    Err(Fault::Upstream(UpstreamFault { status, detail, body: None, retry_after_seconds }))
 }

@@ -28,17 +28,25 @@ struct Object {
 pub(crate) fn parse(xml: &str) -> Option<Page> {
     let mut page = Page::default();
     let mut object = Object::default();
+    let mut is_encoded = false;
     let is_whole = leaves(xml, "ListBucketResult", |path, text| match path {
-        ["Contents", "Key"] => object.key = decoded(text),
+        ["EncodingType"] => is_encoded = text == "url",
+        ["Contents", "Key"] => object.key = text.to_owned(),
         ["Contents", "Size"] => object.size = text.parse().unwrap_or_default(),
         ["Contents", "ETag"] => object.etag = text.trim_matches('"').to_owned(),
         ["Contents", "LastModified"] => object.last_modified = text.to_owned(),
         ["Contents", "StorageClass"] => object.storage_class = Some(text.to_owned()),
         ["Contents"] => page.objects.push(std::mem::take(&mut object)),
-        ["CommonPrefixes", "Prefix"] => page.prefixes.push(decoded(text)),
+        ["CommonPrefixes", "Prefix"] => page.prefixes.push(text.to_owned()),
         ["NextContinuationToken"] => page.next = Some(text.to_owned()),
         _ => {}
     });
+    // Some services with the interface of S3 do not encode, and do not say that they do.
+    if is_encoded {
+        for key in page.objects.iter_mut().map(|object| &mut object.key).chain(&mut page.prefixes) {
+            *key = decoded(key);
+        }
+    }
     is_whole.then_some(page)
 }
 

@@ -7,6 +7,7 @@ use crate::CONNECTOR;
 
 const PAGE: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>sea</Name><KeyCount>2</KeyCount>
+<EncodingType>url</EncodingType>
 <NextContinuationToken>1ue+A&amp;/b==</NextContinuationToken>
 <Contents><Key>photos/a+b%C3%BC.png</Key><LastModified>2026-01-02T03:04:05.000Z</LastModified>
 <ETag>&quot;70ee&quot;</ETag><Size>434234</Size><StorageClass>STANDARD</StorageClass></Contents>
@@ -28,6 +29,23 @@ fn a_list_becomes_json() {
         r#"{"objects":[{"key":"photos/a bü.png","size":434234,"etag":"70ee","last_modified":"2026-01-02T03:04:05.000Z","storage_class":"STANDARD"}],"prefixes":["photos/2026/"],"next":"1ue+A&/b=="}"#
     );
     assert_eq!(gateway.requests()[0].path, "?list-type=2&encoding-type=url&prefix=photos%2F&max-keys=2");
+}
+
+#[test]
+fn keys_of_a_service_that_does_not_encode_them_stay() {
+    let page = "<ListBucketResult><Contents><Key>a+b%41.png</Key></Contents><CommonPrefixes><Prefix>c+d/</Prefix>\
+                </CommonPrefixes></ListBucketResult>";
+    let _gateway = Gateway::new().answer(Answer::new(200, page));
+    let answer = reply(invoke(&CONNECTOR, "list", r#"{"delimiter": "/"}"#));
+    assert!(answer.contains(r#""key":"a+b%41.png""#) && answer.contains(r#""prefixes":["c+d/"]"#), "{answer}");
+}
+
+#[test]
+fn the_time_that_the_service_wants_to_wait_is_passed_on() {
+    let slow = "<Error><Code>SlowDown</Code><Message>Please reduce your request rate</Message></Error>";
+    let _gateway = Gateway::new().answer(Answer::new(503, slow).header("Retry-After", "7"));
+    let Err(Fault::Upstream(fault)) = invoke(&CONNECTOR, "list", "{}") else { panic!("a refusal") };
+    assert_eq!((fault.status, fault.retry_after_seconds), (503, Some(7)));
 }
 
 #[test]

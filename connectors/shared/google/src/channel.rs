@@ -4,7 +4,10 @@
 use connector_sdk::http::{self, Error, Request};
 use connector_sdk::json::quoted;
 use connector_sdk::triggers::{Check, Inbox, Place, Subscription, Unsubscribe, Value};
-use connector_sdk::{Fault, clock, random};
+use connector_sdk::{Document, Fault, UpstreamFault, clock, random};
+
+/// Google's reason for refusing an address whose domain the application does not own.
+const UNVERIFIED: &str = "push.webhookUrlUnauthorized";
 
 /// A channel has an address and a token. Its notifications have no body, and only say that
 /// something has changed.
@@ -23,14 +26,15 @@ pub const INBOXES: &[Inbox] = &[Inbox {
 /// life of the channel, which Google may shorten.
 ///
 /// # Errors
-/// Google's own refusal, or [`Error::BadAnswer`] if the response has no `resourceId`.
+/// Google's own refusal, but the status 403 if Google refuses the address. [`Error::BadAnswer`] if the
+/// response has no `resourceId`.
 pub fn open(request: Request, seconds: u64) -> Result<Subscription, Fault> {
     let id = random::uuid();
     let expiration = clock::now().saturating_add(seconds.saturating_mul(1000));
     let body = format!(
         r#"{{"id":"{id}","type":"web_hook","address":"{{{{hook.url}}}}","token":"{{{{hook.secret}}}}","expiration":"{expiration}"}}"#
     );
-    let channel = http::send(request.json(body))?.successful()?.document()?;
+    let channel = http::send(request.json(body))?.successful().map_err(of_address)?.document()?;
     let Some(resource) = channel.string("/resourceId") else {
         return Err(Error::BadAnswer("Google's channel has no `resourceId`".to_owned()).into());
     };
@@ -41,6 +45,25 @@ pub fn open(request: Request, seconds: u64) -> Result<Subscription, Fault> {
         state: Some(Value(format!(r#"{{"resource":{}}}"#, quoted(&resource)))),
         ..Subscription::new(id)
     })
+}
+
+/// Google answers 401 for an address that it does not notify. The gateway would take this for the
+/// user's credential, ask the user to connect an account that works, and not read meanwhile.
+fn of_address(fault: Fault) -> Fault {
+    match fault {
+        Fault::Upstream(fault) if fault.status == 401 && names_address(fault.body.as_deref()) => {
+            let detail =
+                format!("Google does not notify this address ({UNVERIFIED}). Verify the domain of the public URL.");
+            Fault::Upstream(UpstreamFault { status: 403, detail, ..fault })
+        }
+        other => other,
+    }
+}
+
+/// Returns `true` for a refusal of the address.
+fn names_address(body: Option<&str>) -> bool {
+    let body = body.and_then(|body| Document::parse(body).ok());
+    body.and_then(|body| body.string("/error/errors/0/reason")).as_deref() == Some(UNVERIFIED)
 }
 
 /// Closes a channel. `request` is the request of the method `channels.stop`, without a body. A
@@ -123,6 +146,21 @@ mod tests {
         assert!(stop().is_ok() && stop().is_ok());
         assert_eq!(status(stop()), 401);
         assert_eq!(body(&gateway.requests()[0]), r#"{"id":"c-1","resourceId":"r-1"}"#);
+    }
+
+    #[test]
+    fn a_refused_address_is_no_refused_credential() {
+        let refusal = |reason: &str| {
+            format!(
+                r#"{{"error":{{"code":401,"message":"No.","errors":[{{"domain":"global","reason":"{reason}","message":"No."}}]}}}}"#
+            )
+        };
+        let (address, credential) = (refusal("push.webhookUrlUnauthorized"), refusal("authError"));
+        let _gateway = Gateway::new().answer(Answer::json(401, &address)).answer(Answer::json(401, &credential));
+        let Err(Fault::Upstream(refused)) = watch() else { panic!("a refusal") };
+        assert_eq!((refused.status, refused.body.as_deref()), (403, Some(address.as_str())));
+        assert!(refused.detail.contains("push.webhookUrlUnauthorized"), "{}", refused.detail);
+        assert_eq!(status(watch()), 401);
     }
 
     #[test]

@@ -7,8 +7,10 @@
 //! which its list began, so that the event is another one if the item comes back and is removed once
 //! more. Microsoft may tell a change again in a later list. So the cursor keeps which items are gone.
 
+use std::time::Duration;
+
 use connector_sdk::http::{self, Error, Request};
-use connector_sdk::triggers::{Event, Events, Read, Value};
+use connector_sdk::triggers::{Event, Events, Read, Recent, Value};
 use connector_sdk::{Document, Fault, Response};
 use serde::Serialize;
 
@@ -22,6 +24,13 @@ const REMOVED: [&str; 2] = ["/@removed", "/deleted"];
 
 /// The items that a cursor keeps as gone. Those that went first are forgotten.
 const MAX_GONE: usize = 64;
+
+/// An item that Microsoft lists later than this after a newer one is not found. Only for
+/// [`Delta::made`].
+const OVERLAP: Duration = Duration::from_secs(300);
+
+/// Maximum length of the items of the overlap, which a cursor has twice. A cursor is at most 8 KiB.
+const KNOWN_BYTES: usize = 2 << 10;
 
 /// A delta query.
 pub struct Delta<'a> {
@@ -48,9 +57,23 @@ struct Cursor {
     /// Hashes of the items that were removed before the page and have not come back, each of 16
     /// characters.
     gone: String,
-    /// The newest time of an item before the round, and in it. Only for [`Delta::made`].
+    /// The items before the round, by the time at which they were made. Only for [`Delta::made`].
+    base: Recent,
+    /// The same items with those of the round.
+    recent: Recent,
+    /// The newest times of `base` and `recent`, for earlier versions of this crate, which have neither.
     before: Option<String>,
     newest: Option<String>,
+}
+
+/// The cursor of a list that takes the place of another one. Items whose removal the other one has told
+/// are still gone.
+///
+/// # Errors
+/// [`Fault::InvalidInput`] if one of the values is no cursor of a delta query.
+pub fn continued(list: &Value, other: &Value) -> Result<Value, Fault> {
+    let gone = Cursor::parse(other)?.gone;
+    Value::of(&Cursor { gone, ..Cursor::parse(list)? })
 }
 
 impl Delta<'_> {
@@ -75,11 +98,11 @@ impl Delta<'_> {
             return Ok(Events { more: true, ..Events::none(Value::of(&cursor)?) });
         }
         let page = response.successful()?.document()?;
-        let (mut newest, mut gone) = (cursor.newest.clone(), cursor.gone.clone());
+        let (mut recent, mut gone) = (cursor.recent.clone(), cursor.gone.clone());
         let round = hash(cursor.round.as_ref().unwrap_or(&cursor.query));
         let mut events = Vec::new();
         for item in page.pointer("/value").iter().flat_map(Document::items) {
-            if !self.is_made_since(&cursor, &item, &mut newest) {
+            if !self.is_made_since(&cursor, &item, &mut recent) {
                 continue;
             }
             let Some(mut event) = event(&item) else { continue };
@@ -102,7 +125,7 @@ impl Delta<'_> {
             let cursor = Cursor { answered: cursor.answered.clone() + &answered, ..cursor };
             return Ok(Events { events, cursor: Value::of(&cursor)?, more: true, gap: false });
         }
-        let (cursor, more) = Cursor { gone, ..cursor }.after(&page, newest)?;
+        let (cursor, more) = Cursor { gone, ..cursor }.after(&page, recent)?;
         Ok(Events { events, cursor: Value::of(&cursor)?, more, gap: false })
     }
 
@@ -116,11 +139,11 @@ impl Delta<'_> {
                 continue;
             }
             let page = response.successful()?.document()?;
-            let mut newest = cursor.newest.clone();
+            let mut recent = cursor.recent.clone();
             for item in page.pointer("/value").iter().flat_map(Document::items) {
-                self.is_made_since(&cursor, &item, &mut newest);
+                self.is_made_since(&cursor, &item, &mut recent);
             }
-            let (next, more) = cursor.after(&page, newest)?;
+            let (next, more) = cursor.after(&page, recent)?;
             cursor = next;
             if !more {
                 return Ok(Events::none(Value::of(&cursor)?));
@@ -139,23 +162,22 @@ impl Delta<'_> {
         Ok(http::send(request.header("Prefer", format!("odata.maxpagesize={size}")))?)
     }
 
-    /// Returns `true` if the item was made after the last round. Also keeps the newest time.
-    ///
-    /// Times of Graph are in UTC and have the form of RFC 3339. Without the `Z`, the order of their
-    /// texts is the order of the times, with and without fractions.
-    fn is_made_since(&self, cursor: &Cursor, item: &Document, newest: &mut Option<String>) -> bool {
+    /// Returns `true` if the item was made after the last round. Also keeps the item.
+    fn is_made_since(&self, cursor: &Cursor, item: &Document, recent: &mut Recent) -> bool {
         let Some(pointer) = self.made else { return true };
-        let Some(made) = item.string(pointer).map(|time| time.trim_end_matches('Z').to_owned()) else { return false };
-        let is_new = cursor.before.as_ref().is_none_or(|before| made > *before);
-        if newest.as_ref().is_none_or(|newest| made > *newest) {
-            *newest = Some(made);
+        let (Some(id), Some(made)) = (item.string("/id"), item.string(pointer)) else { return false };
+        if recent.is_new(&id, &made) {
+            recent.add(&id, &made);
         }
-        is_new
+        cursor.base.is_new(&id, &made)
     }
 }
 
 impl Cursor {
     fn parse(value: &Value) -> Result<Self, Fault> {
+        let (before, newest): (Option<String>, Option<String>) = (value.optional("before")?, value.optional("newest")?);
+        // Earlier versions wrote the times without the `Z`.
+        let up_to = |time: Option<&String>| Recent::starting_at(time.map(|time| format!("{time}Z")));
         Ok(Self {
             query: value.required("query")?,
             is_first: value.required("is_first")?,
@@ -163,8 +185,10 @@ impl Cursor {
             answered: value.required("answered")?,
             // Cursors of earlier versions have none.
             gone: value.optional("gone")?.unwrap_or_default(),
-            before: value.optional("before")?,
-            newest: value.optional("newest")?,
+            base: value.optional("base")?.unwrap_or_else(|| up_to(before.as_ref())),
+            recent: value.optional("recent")?.unwrap_or_else(|| up_to(newest.as_ref())),
+            before,
+            newest,
         })
     }
 
@@ -173,16 +197,20 @@ impl Cursor {
     }
 
     /// The cursor after a page. Also returns `true` if another page follows in this round.
-    fn after(self, page: &Document, newest: Option<String>) -> Result<(Self, bool), Fault> {
+    fn after(self, page: &Document, mut recent: Recent) -> Result<(Self, bool), Fault> {
+        recent.keep(OVERLAP, KNOWN_BYTES);
+        let newest = recent.newest().map(|time| time.trim_end_matches('Z').to_owned());
         let unclear =
             || -> Fault { Error::BadAnswer("Microsoft's list of changes has no link with a token".to_owned()).into() };
         if let Some(link) = page.string("/@odata.nextLink") {
             let query = query(&link).ok_or_else(unclear)?;
             let round = if self.is_first { None } else { self.round.or(Some(self.query)) };
-            return Ok((Self { query, round, answered: String::new(), newest, ..self }, true));
+            return Ok((Self { query, round, answered: String::new(), newest, recent, ..self }, true));
         }
         let query = page.string("/@odata.deltaLink").as_deref().and_then(query).ok_or_else(unclear)?;
-        Ok((Self { query, gone: self.gone, before: newest.clone(), newest, ..Self::default() }, false))
+        let base = recent.clone();
+        let whole = Self { query, gone: self.gone, base, recent, before: newest.clone(), newest, ..Self::default() };
+        Ok((whole, false))
     }
 }
 

@@ -31,12 +31,15 @@ fn page(ids: &[&str], link: &str, query: &str) -> Answer {
     )
 }
 
-fn made(items: &[(&str, &str)], query: &str) -> Answer {
+fn made(items: &[(&str, &str)], token: &str) -> Answer {
+    made_on(items, "deltaLink", token)
+}
+
+/// A page of items with the times at which they were made.
+fn made_on(items: &[(&str, &str)], link: &str, token: &str) -> Answer {
     let items: Vec<String> = items.iter().map(|(id, time)| format!(r#"{{"id":"{id}","made":"{time}"}}"#)).collect();
-    Answer::json(
-        200,
-        &format!(r#"{{"value":[{}],"@odata.deltaLink":"https://graph.test/x?$deltatoken={query}"}}"#, items.join(",")),
-    )
+    let link = format!(r#""@odata.{link}":"https://graph.test/x?$deltatoken={token}""#);
+    Answer::json(200, &format!(r#"{{"value":[{}],{link}}}"#, items.join(",")))
 }
 
 fn paths(gateway: &Gateway) -> Vec<String> {
@@ -217,6 +220,58 @@ fn an_item_that_only_changed_is_no_new_item() {
     assert_eq!(ids(&second), ["3"]);
     let third = read_with(&NEW_ITEMS, Some(&second.cursor), 10).expect("events");
     assert_eq!(ids(&third), Vec::<&str>::new());
+}
+
+#[test]
+fn an_item_that_is_listed_after_a_later_one_or_has_its_time_is_an_event_once() {
+    let late = ("2", "2026-01-01T00:09:59.9Z");
+    let same = ("4", "2026-01-01T00:10:00Z");
+    let _gateway = Gateway::new()
+        .answer(made(&[("1", "2026-01-01T00:00:00Z")], "d1"))
+        .answer(made(&[("3", "2026-01-01T00:10:00Z")], "d2"))
+        .answer(made(&[late, same, ("3", "2026-01-01T00:10:00Z"), ("1", "2026-01-01T00:00:00Z")], "d3"))
+        .answer(made(&[late, same], "d4"));
+    let mut cursor = read_with(&NEW_ITEMS, None, 10).expect("events").cursor;
+    for expected in [&["3"][..], &["2", "4"], &[]] {
+        let events = read_with(&NEW_ITEMS, Some(&cursor), 10).expect("events");
+        assert_eq!(ids(&events), expected);
+        cursor = events.cursor;
+    }
+}
+
+#[test]
+fn a_later_page_of_a_round_may_have_much_older_items() {
+    let _gateway = Gateway::new()
+        .answer(made(&[("1", "2026-01-01T00:00:00Z")], "d1"))
+        .answer(made_on(&[("3", "2026-01-01T09:00:00Z")], "nextLink", "p2"))
+        .answer(made(&[("2", "2026-01-01T05:00:00Z"), ("1", "2026-01-01T00:00:00Z")], "d2"));
+    let first = read_with(&NEW_ITEMS, None, 10).expect("events");
+    let second = read_with(&NEW_ITEMS, Some(&first.cursor), 10).expect("events");
+    assert_eq!((ids(&second), second.more), (vec!["3"], true));
+    let third = read_with(&NEW_ITEMS, Some(&second.cursor), 10).expect("events");
+    assert_eq!((ids(&third), third.more), (vec!["2"], false));
+}
+
+#[test]
+fn a_cursor_of_many_items_is_not_too_long() {
+    let items: Vec<(String, String)> = (0..500)
+        .map(|number| (format!("1616990032{number:03}"), format!("2026-01-01T00:00:00.{number:03}Z")))
+        .collect();
+    let items: Vec<(&str, &str)> = items.iter().map(|(id, time)| (id.as_str(), time.as_str())).collect();
+    let _gateway = Gateway::new().answer(made(&[], "d1")).answer(made(&items, "d2")).answer(made(&items, "d3"));
+    let first = read_with(&NEW_ITEMS, None, 500).expect("events");
+    let second = read_with(&NEW_ITEMS, Some(&first.cursor), 500).expect("events");
+    assert_eq!(ids(&second).len(), 500);
+    assert!(second.cursor.0.len() < 5_000, "{}", second.cursor.0);
+    assert_eq!(ids(&read_with(&NEW_ITEMS, Some(&second.cursor), 500).expect("events")), Vec::<&str>::new());
+}
+
+#[test]
+fn a_cursor_of_an_earlier_version_goes_on_where_it_was() {
+    let cursor = r#"{"query":"$deltatoken=d1","is_first":false,"round":null,"answered":"","gone":"","before":"2026-01-01T00:10:00","newest":"2026-01-01T00:10:00"}"#;
+    let _gateway = Gateway::new().answer(made(&[("1", "2026-01-01T00:10:00Z"), ("2", "2026-01-01T00:10:00.1Z")], "d2"));
+    let events = read_with(&NEW_ITEMS, Some(&Value(cursor.to_owned())), 10).expect("events");
+    assert_eq!(ids(&events), ["2"]);
 }
 
 #[test]

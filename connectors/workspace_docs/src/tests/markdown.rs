@@ -73,6 +73,12 @@ fn html_stays_as_text() {
 }
 
 #[test]
+fn a_line_end_in_a_paragraph_is_a_blank() {
+    assert_eq!(written("a <b\nclass=\"x\">c</b> <!-- d\r\ne -->"), ["a <b class=\"x\">c</b> <!-- d e -->"]);
+    assert_eq!(written("- a&#10;b&#13;c\n- d"), [format!("1.0 {BULLET} a b c"), format!("1.0 {BULLET} d")]);
+}
+
+#[test]
 fn code_keeps_its_lines() {
     let code = "weightedFontFamily={\"fontFamily\":\"Courier New\"}";
     assert_eq!(

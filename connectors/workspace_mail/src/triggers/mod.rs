@@ -56,8 +56,8 @@ pub(crate) const TRIGGERS: &[Trigger] = &[
         title: "Message received",
         description: "A message has arrived in the mailbox. The data is Gmail's message without its body: `payload.headers` \
                       has sender, recipients, subject and date, and `snippet` the beginning of the text. `messages_get` \
-                      answers the whole message. Drafts, messages that the user has sent, spam and the trash are left \
-                      out, unless `label_id` names them.",
+                      answers the whole message. Without `label_id`, drafts, messages that the user has sent, spam and \
+                      the trash are left out. With it, only the label counts.",
         parameters: r#"{
             "type": "object",
             "properties": {

@@ -11,7 +11,7 @@ use super::history::{self, Changes};
 const HEADERS: [&str; 9] =
     ["From", "To", "Cc", "Reply-To", "Subject", "Date", "Message-ID", "In-Reply-To", "List-Unsubscribe"];
 
-/// Labels of messages that were not received, unless the trigger names one of them.
+/// Labels of messages that were not received. They count only if the trigger names no label.
 const NOT_RECEIVED: [&str; 4] = ["DRAFT", "SENT", "SPAM", "TRASH"];
 
 /// Number of messages that are requested at the same time.

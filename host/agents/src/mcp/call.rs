@@ -65,6 +65,8 @@ impl ToolCall<'_> {
         );
         open.is_of(caller);
         let (call_headers, key) = (std::mem::take(&mut self.call_headers), self.idempotency_key.take());
+        // A page on which the user connects this account may follow.
+        self.call_headers.user_identifier.clone_from(&call_headers.user_identifier);
         let (recording, takes_any_file) = (open.recording.clone(), file.is_some());
         let answering = async {
             let operation = find_allowed(caller, &connector, &tool.operation, trace, &recording)?;

@@ -18,11 +18,20 @@ pub enum OidcError {
     Refused(String),
     /// The ID token is not accepted.
     #[error("the ID token is not accepted: {0}")]
-    IdToken(#[from] JwtError),
+    IdToken(#[source] JwtError),
     /// The person does not have the right.
     #[error("the claim `{claim}` of the ID token does not have the value that lets a person in")]
     NotAdmitted {
         /// The claim.
         claim: String,
     },
+}
+
+impl From<JwtError> for OidcError {
+    fn from(error: JwtError) -> Self {
+        match error {
+            JwtError::KeysUnavailable => Self::Unavailable("its keys cannot be fetched".to_owned()),
+            error => Self::IdToken(error),
+        }
+    }
 }

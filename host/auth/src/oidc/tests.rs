@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::provider::error_code;
 use super::*;
 use egress::Settings;
+use jwt::JwtError;
 
 fn oidc(claim: &str) -> Oidc {
     let settings = OidcSettings {
@@ -63,4 +64,11 @@ fn a_name_for_people_is_one_short_line() {
 fn an_error_code_has_only_characters_of_codes() {
     assert_eq!(error_code("access_denied<script>\n"), "access_deniedscript");
     assert_eq!(error_code(&"x".repeat(100)).len(), 64);
+}
+
+#[test]
+fn a_provider_whose_keys_cannot_be_fetched_cannot_be_asked() {
+    let error = OidcError::from(JwtError::KeysUnavailable);
+    assert_eq!(error.to_string(), "the OpenID provider cannot be asked: its keys cannot be fetched");
+    assert_eq!(OidcError::from(JwtError::Expired), OidcError::IdToken(JwtError::Expired));
 }

@@ -69,7 +69,10 @@ pub enum CheckError {
 pub(crate) async fn run(arguments: &CheckArguments, config: &Config, program: &str) -> Result<(), CheckError> {
     let CheckArguments { module: source, list, registry } = arguments;
     let fetched = module_source::read(source, registry, config.compile.max_module_mb).await?;
-    let report = check(source, &fetched, config, program).await?;
+    let mut report = check(source, &fetched, config, program).await?;
+    if !report.command.is_empty() {
+        report.command.push_str(&registry.options());
+    }
     match list.json {
         true => print_json(format_args!("{:#}", json!(report)))?,
         false => write!(Results::new(), "{report}")?,
@@ -122,7 +125,7 @@ pub(crate) async fn check(
 fn add_command(source: &ModuleSource, connector: &Connector, report: &Report, program: &str) -> String {
     let mut command = format!("{program} connectors add {}", shell::quoted(&source.to_string()));
     for host in connector.missing_hosts() {
-        command.push_str(&format!(" --grant {host}"));
+        command.push_str(&format!(" --grant {}", shell::quoted(host)));
     }
     if report.asks_for_more() {
         command.push_str(" --accept");

@@ -12,7 +12,8 @@ use crate::options::{AccessArguments, ConnectorArguments, gateway_url};
 #[derive(Clone, Debug, Args)]
 #[command(
     mut_arg("upstreams", |upstreams| upstreams.conflicts_with("url")),
-    mut_arg("settings", |settings| settings.conflicts_with("url"))
+    mut_arg("settings", |settings| settings.conflicts_with("url")),
+    mut_arg("address", |address| address.conflicts_with("url"))
 )]
 pub struct DevArguments {
     /// The project's folder
@@ -65,13 +66,20 @@ mod tests {
 
     #[test]
     fn options_about_the_temporary_gateway_are_refused_for_another_gateway() {
-        for option in
-            ["--port=1", "--upstream=api=http://127.0.0.1:1", "--setting=a=1", "--token-lifetime=9", "--oauth"]
-        {
+        for option in [
+            "--port=1",
+            "--upstream=api=http://127.0.0.1:1",
+            "--setting=a=1",
+            "--address=subdomain=acme",
+            "--token-lifetime=9",
+            "--oauth",
+            "--credential-file=token",
+        ] {
             let refused = parsed(&["--url=https://gateway.example.com", option]).unwrap_err();
             assert_eq!(refused.kind(), ErrorKind::ArgumentConflict, "{option}: {refused}");
         }
         parsed(&["--url=https://gateway.example.com"]).unwrap();
-        parsed(&["--upstream=api=http://127.0.0.1:1", "--setting=a=1", "--oauth", "--token-lifetime=9"]).unwrap();
+        let own = ["--upstream=api=http://127.0.0.1:1", "--setting=a=1", "--address=subdomain=acme", "--oauth"];
+        parsed(&[&own[..], &["--token-lifetime=9"]].concat()).unwrap();
     }
 }

@@ -35,10 +35,15 @@ use crate::compile_cache;
 use crate::module_file::{FileError, read};
 use crate::options::{AccessArguments, GatewayArguments, RunningGatewayArguments};
 use crate::output::remark;
+use crate::shell;
 use store::StoreError;
 
 /// A gateway whose connectors are listed and changed.
-pub struct Gateway(Kind);
+pub struct Gateway {
+    kind: Kind,
+    /// See [`Gateway::options`].
+    options: String,
+}
 
 enum Kind {
     /// The gateway of the configuration, which need not run.
@@ -206,6 +211,18 @@ fn remote(url: &Url, access: &AccessArguments) -> Result<Remote, GatewayError> {
     Ok(Remote::new(url.clone(), &key, access.client_certificate.as_deref())?)
 }
 
+/// The options for a running gateway, each after a blank. A key that was given itself is left out,
+/// because it is secret.
+fn options(url: &str, access: &AccessArguments) -> String {
+    let files = [("--key-file", &access.key_file), ("--client-certificate", &access.client_certificate)];
+    let mut options = format!(" --url {}", shell::quoted(url));
+    for (option, file) in files {
+        let Some(file) = file else { continue };
+        options.push_str(&format!(" {option} {}", shell::quoted(&file.to_string_lossy())));
+    }
+    options
+}
+
 impl Gateway {
     /// The gateway that the arguments name.
     ///
@@ -230,7 +247,8 @@ impl Gateway {
             return Self::running(url, &arguments.access);
         }
         let shared = if adds { compile_cache::open_present() } else { None };
-        Ok(Self(Kind::Local(Box::new(Local::open(config, shared.as_ref()).await?))))
+        let local = Local::open(config, shared.as_ref()).await?;
+        Ok(Self { kind: Kind::Local(Box::new(local)), options: String::new() })
     }
 
     /// A running gateway.
@@ -238,12 +256,14 @@ impl Gateway {
     /// # Errors
     /// If the arguments have no key, or one that cannot be sent.
     pub(crate) fn running(url: &Url, access: &AccessArguments) -> Result<Self, GatewayError> {
-        Ok(Self(Kind::Remote(remote(url, access)?)))
+        let remote = remote(url, access)?;
+        let options = options(remote.url(), access);
+        Ok(Self { kind: Kind::Remote(remote), options })
     }
 
     /// Says what a command that sends a module waits for.
     pub fn announce(&self, module: &[u8]) {
-        if let Kind::Remote(remote) = &self.0 {
+        if let Kind::Remote(remote) = &self.kind {
             let kb = module.len().div_ceil(1 << 10);
             remark(format_args!("Sending {kb} KiB to {}, which compiles and checks the module …", remote.url()));
         }
@@ -254,7 +274,9 @@ impl Gateway {
     /// # Errors
     /// If the key cannot be sent.
     pub(crate) fn at(url: Url, key: &SecretString) -> Result<Self, GatewayError> {
-        Ok(Self(Kind::Remote(Remote::new(url, key, None)?)))
+        let remote = Remote::new(url, key, None)?;
+        let options = options(remote.url(), &AccessArguments::default());
+        Ok(Self { kind: Kind::Remote(remote), options })
     }
 
     /// Adds a module. A running gateway waits up to `wait` seconds for the others.
@@ -267,7 +289,7 @@ impl Gateway {
         installation: Installation<'_>,
         wait: Option<u32>,
     ) -> Result<InstalledRecord, AddError> {
-        match &self.0 {
+        match &self.kind {
             Kind::Local(local) => local.add(module, installation).await.map_err(|error| match error {
                 ChangeError::AsksForMore { more, .. } => AddError::AsksForMore(more),
                 error => AddError::Other(error.into()),
@@ -286,7 +308,7 @@ impl Gateway {
     /// # Errors
     /// See [`GatewayError`].
     pub async fn list(&self) -> Result<ConnectorsRecord, GatewayError> {
-        match &self.0 {
+        match &self.kind {
             Kind::Local(local) => Ok(local.list().await?),
             Kind::Remote(remote) => Ok(remote.list().await?),
         }
@@ -298,7 +320,7 @@ impl Gateway {
     /// # Errors
     /// See [`GatewayError`].
     pub async fn service(&self) -> Result<BTreeMap<String, InService>, GatewayError> {
-        match &self.0 {
+        match &self.kind {
             Kind::Local(local) => Ok(local.service().await?),
             Kind::Remote(remote) => Ok(remote.service().await?),
         }
@@ -310,7 +332,7 @@ impl Gateway {
     /// # Errors
     /// See [`GatewayError`].
     pub async fn remove(&self, id: &str, change: ModuleChange) -> Result<Gateways, GatewayError> {
-        match &self.0 {
+        match &self.kind {
             Kind::Local(local) => Ok(local.remove(id, change.replaces).await.map(|()| None)?),
             Kind::Remote(remote) => Ok(remote.remove(id, change).await?),
         }
@@ -326,7 +348,7 @@ impl Gateway {
         to: Option<&str>,
         change: ModuleChange,
     ) -> Result<InstalledRecord, GatewayError> {
-        match &self.0 {
+        match &self.kind {
             Kind::Local(local) => Ok(local.rollback(id, to, change.replaces).await?),
             Kind::Remote(remote) => Ok(remote.rollback(id, to, change).await?),
         }
@@ -337,7 +359,7 @@ impl Gateway {
     /// # Errors
     /// See [`GatewayError`].
     pub async fn grant(&self, id: &str, hosts: &[String]) -> Result<Vec<GrantRecord>, GatewayError> {
-        match &self.0 {
+        match &self.kind {
             Kind::Local(local) => Ok(local.grant(id, hosts).await?),
             Kind::Remote(remote) => Ok(remote.grant(id, hosts).await?),
         }
@@ -348,7 +370,7 @@ impl Gateway {
     /// # Errors
     /// See [`GatewayError`].
     pub async fn revoke(&self, id: &str, hosts: &[String]) -> Result<(), GatewayError> {
-        match &self.0 {
+        match &self.kind {
             Kind::Local(local) => Ok(local.revoke(id, hosts).await?),
             Kind::Remote(remote) => Ok(remote.revoke(id, hosts).await?),
         }
@@ -359,7 +381,7 @@ impl Gateway {
     /// # Errors
     /// See [`GatewayError`].
     pub async fn grants(&self, id: Option<&str>) -> Result<Vec<GrantRecord>, GatewayError> {
-        match &self.0 {
+        match &self.kind {
             Kind::Local(local) => Ok(local.grants(id).await?),
             Kind::Remote(remote) => Ok(remote.grants(id).await?),
         }
@@ -370,7 +392,7 @@ impl Gateway {
     /// # Errors
     /// See [`GatewayError`].
     pub async fn versions(&self, id: &str) -> Result<Vec<VersionRecord>, GatewayError> {
-        match &self.0 {
+        match &self.kind {
             Kind::Local(local) => Ok(local.versions(id).await?),
             Kind::Remote(remote) => Ok(remote.versions(id).await?),
         }
@@ -381,7 +403,7 @@ impl Gateway {
     /// # Errors
     /// See [`GatewayError`].
     pub async fn history(&self, id: Option<&str>, limit: u32) -> Result<Vec<ChangeRecord>, GatewayError> {
-        match &self.0 {
+        match &self.kind {
             Kind::Local(local) => Ok(local.history(id, limit).await?),
             Kind::Remote(remote) => Ok(remote.history(id, limit).await?),
         }
@@ -390,25 +412,22 @@ impl Gateway {
     /// Writes the remark about a change. `later` says when a gateway notices a change of its
     /// folders or its store.
     pub fn remark(&self, done: &str, later: &str) {
-        match &self.0 {
+        match &self.kind {
             Kind::Local(_) => remark(format_args!("{done} {self}. {later}")),
             Kind::Remote(_) => remark(format_args!("{done} {self}.")),
         }
     }
 
     /// The options that a further command for the same gateway needs.
-    pub fn options(&self) -> String {
-        match &self.0 {
-            Kind::Local(_) => String::new(),
-            Kind::Remote(remote) => format!(" --url {}", remote.url()),
-        }
+    pub fn options(&self) -> &str {
+        &self.options
     }
 }
 
 /// The folders or the URL of the gateway, for people.
 impl fmt::Display for Gateway {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match &self.kind {
             Kind::Local(local) => {
                 let (modules, data) = local.folders();
                 write!(out, "the modules folder `{}` of the data folder `{}`", modules.display(), data.display())

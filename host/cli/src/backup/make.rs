@@ -61,8 +61,9 @@ pub(crate) async fn make(
         master_key: arguments.with_master_key.then(|| config.master_key_path()),
         master_keys,
     };
-    let target = file.clone();
-    let written = tokio::task::spawn_blocking(move || contents.write(&folder, &target)).await;
+    // The archive is written next to the copy, so that a command that a signal stops removes both.
+    let (unfinished, target) = (scratch.path().to_owned(), file.clone());
+    let written = tokio::task::spawn_blocking(move || contents.write(&unfinished, &target)).await;
     let manifest = written.map_err(io::Error::other)??;
     let needed = manifest.master_keys.join(" and ");
     let key = match manifest.files.contains_key(MASTER_KEY) {
@@ -87,7 +88,8 @@ struct Contents {
 }
 
 impl Contents {
-    /// Writes the archive. Only its owner can read it, and a file that exists is not replaced.
+    /// Writes the archive in a folder, and then gives it its name. Only its owner can read it, and a
+    /// file that exists is not replaced.
     fn write(self, folder: &Path, target: &Path) -> Result<Manifest, BackupError> {
         let temporary = NamedTempFile::new_in(folder).map_err(BackupError::of_file(folder))?;
         let out = temporary.reopen().map_err(BackupError::of_file(target))?;

@@ -117,10 +117,8 @@ async fn add(gateway: &Gateway, arguments: &AddArguments, limit_mb: u64, program
                     return error.into();
                 }
             }
-            let grants = grants.iter().map(|host| format!(" --grant {host}")).collect::<String>();
-            let replace = if *replace_shipped { " --replace-shipped" } else { "" };
-            let name = shell::quoted(&pulled.as_ref().map_or_else(|| source.to_string(), ToString::to_string));
-            let command = format!("{program} connectors add {name}{grants}{replace} --accept{}", gateway.options());
+            let name = pulled.as_ref().map_or_else(|| source.to_string(), ToString::to_string);
+            let command = format!("{program} {}{}", command_to_accept(arguments, &name), gateway.options());
             InstalledError::NotAccepted { module: source.to_string(), command }
         }
         AddError::Other(GatewayError::Change(ChangeError::Refused(reason))) => {
@@ -141,9 +139,33 @@ async fn add(gateway: &Gateway, arguments: &AddArguments, limit_mb: u64, program
         print(format_args!("  granted     {host}"))?;
     }
     print::gateways(gateways)?;
-    print_command_to_grant(program, gateway, &id, missing)?;
+    print_command_to_grant(program, gateway, &id, &missing)?;
     gateway.remark("Added to", "A running gateway swaps it in within a second.");
     Ok(())
+}
+
+/// The command that was run, with `--accept` and with the exact name of the module.
+fn command_to_accept(arguments: &AddArguments, module: &str) -> String {
+    let AddArguments { grants, replace_shipped, change, list, registry, .. } = arguments;
+    let mut command = format!("connectors add {}", shell::quoted(module));
+    for host in grants {
+        command.push_str(&format!(" --grant {}", shell::quoted(host)));
+    }
+    if *replace_shipped {
+        command.push_str(" --replace-shipped");
+    }
+    command.push_str(" --accept");
+    if let Some(generation) = change.if_generation {
+        command.push_str(&format!(" --if-generation {generation}"));
+    }
+    if let Some(seconds) = change.wait {
+        command.push_str(&format!(" --wait {seconds}"));
+    }
+    if list.json {
+        command.push_str(" --json");
+    }
+    command.push_str(&registry.options());
+    command
 }
 
 async fn grant(gateway: &Gateway, id: &str, hosts: &[String], json: bool, program: &str) -> Result<(), InstalledError> {
@@ -158,7 +180,7 @@ async fn grant(gateway: &Gateway, id: &str, hosts: &[String], json: bool, progra
             GrantStateRecord::Unnamed => {}
         }
     }
-    print_command_to_grant(program, gateway, id, missing(&hosts, id))?;
+    print_command_to_grant(program, gateway, id, &missing(&hosts, id))?;
     gateway.remark("Granted in", "A running gateway notices it within two seconds.");
     Ok(())
 }
@@ -226,4 +248,27 @@ async fn history(gateway: &Gateway, id: Option<&str>, limit: u32, json: bool) ->
         false => print::history(&changes)?,
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::arguments::{Arguments, Command, ConnectorsCommand};
+
+    #[test]
+    fn the_command_that_accepts_a_module_has_the_options_of_the_one_that_was_refused() {
+        let line = "g connectors add oci://registry.example.com/acme/words:1 --grant *.help.example --wait 10 --json \
+                    --replace-shipped --if-generation 3 --url http://127.0.0.1:1 --plain-http --username ci --password-stdin";
+        let parsed = Arguments::try_parse_from(line.split_whitespace()).unwrap();
+        let Command::Connectors(ConnectorsCommand::Installed(InstalledCommand::Add(arguments))) = parsed.command else {
+            unreachable!()
+        };
+        assert_eq!(
+            command_to_accept(&arguments, "oci://registry.example.com/acme/words@sha256:0"),
+            "connectors add oci://registry.example.com/acme/words@sha256:0 --grant '*.help.example' --replace-shipped --accept \
+             --if-generation 3 --wait 10 --json --plain-http --username ci --password-stdin"
+        );
+    }
 }

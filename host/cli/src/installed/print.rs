@@ -5,6 +5,7 @@ use std::io;
 
 use authoring::gateway::{Gateway, Gateways, InService};
 use authoring::output::{print, print_json};
+use authoring::shell;
 use connector_gateway::GRANT_COMMAND;
 use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, GrantStateRecord, VersionRecord};
 use contract::words::one_line;
@@ -22,17 +23,14 @@ pub(super) fn missing(hosts: &[GrantRecord], id: &str) -> Vec<String> {
 }
 
 /// Prints the command that grants the missing hosts.
-pub(super) fn print_command_to_grant(
-    program: &str,
-    gateway: &Gateway,
-    id: &str,
-    missing: Vec<String>,
-) -> io::Result<()> {
+pub(super) fn print_command_to_grant(program: &str, gateway: &Gateway, id: &str, missing: &[String]) -> io::Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
     let command = GRANT_COMMAND.trim_start_matches("connector-gateway");
-    print(format_args!("  to grant    {program}{command} {id} {}{}", missing.join(" "), gateway.options()))
+    // A shell would take a wildcard for names of files.
+    let hosts: Vec<String> = missing.iter().map(|host| shell::quoted(host)).collect();
+    print(format_args!("  to grant    {program}{command} {id} {}{}", hosts.join(" "), gateway.options()))
 }
 
 /// Prints what each gateway made of a change.
@@ -108,7 +106,7 @@ pub(super) fn grants(hosts: &[GrantRecord], program: &str, gateway: &Gateway) ->
     table.print()?;
     let mut connectors: Vec<&str> = hosts.iter().map(|grant| grant.connector.as_str()).collect();
     connectors.dedup();
-    connectors.into_iter().try_for_each(|id| print_command_to_grant(program, gateway, id, missing(hosts, id)))
+    connectors.into_iter().try_for_each(|id| print_command_to_grant(program, gateway, id, &missing(hosts, id)))
 }
 
 pub(super) fn versions(versions: &[VersionRecord]) -> io::Result<()> {

@@ -42,6 +42,15 @@ pub(crate) enum OperatorError {
     /// A secret cannot be unsealed.
     #[error(transparent)]
     Vault(#[from] VaultError),
+    /// The answer of the gateway ended before the last line.
+    #[error(
+        "the gateway stopped after the answers to {answered} lines; look for the reason in its log, and import the file again: lines \
+         that were imported are `unchanged` then"
+    )]
+    CutOff {
+        /// The number of lines that were answered.
+        answered: u64,
+    },
     /// Some lines were refused, and the answer names them.
     #[error("{refused} of {lines} lines were refused; mend them and import the file again")]
     Refused {

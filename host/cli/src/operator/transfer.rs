@@ -18,6 +18,7 @@ use store::{AnyIntegrationFilter, AuditAction, AuthType, Integration, Store};
 use super::age::{Encryptor, Recipient};
 use super::arguments::{ExportArguments, ImportArguments};
 use super::error::OperatorError;
+use crate::stop::unless_stopped;
 
 /// The most lines in one request.
 const BLOCK_LINES: u64 = 1000;
@@ -53,9 +54,16 @@ pub(super) async fn import(arguments: &ImportArguments) -> Result<(), OperatorEr
         if lines == 0 {
             break Ok(());
         }
-        match gateway.lines(&["admin", "integrations", "import"], query, block).await {
-            Ok(answers) => report.add(answers, before)?,
+        let expected = answered_lines(&block);
+        let answers = match gateway.lines(&["admin", "integrations", "import"], query, block).await {
+            Ok(answers) => answers,
             Err(error) => break Err(error.into()),
+        };
+        let is_whole = answers.len() >= expected;
+        report.add(answers, before)?;
+        // The gateway has stopped in the middle, such as on a full disk.
+        if !is_whole {
+            break Err(OperatorError::CutOff { answered: report.count() });
         }
         before += lines;
         if let Some(line) = &mut progress {
@@ -77,6 +85,13 @@ fn read_block(source: &mut impl BufRead) -> io::Result<(Vec<u8>, u64)> {
         lines += 1;
     }
     Ok((block, lines))
+}
+
+/// The number of lines of a block that the gateway answers: all but blank ones.
+fn answered_lines(block: &[u8]) -> usize {
+    let block = block.strip_prefix("\u{feff}".as_bytes()).unwrap_or(block);
+    let is_blank = |line: &[u8]| line.len() < KEPT_OF_LINE && line.iter().all(u8::is_ascii_whitespace);
+    block.split(|byte| *byte == b'\n').filter(|line| !is_blank(line)).count()
 }
 
 /// Appends a line to a block. Returns `false` at the end of the file. Of a line that the gateway
@@ -173,7 +188,8 @@ pub(super) async fn export(arguments: &ExportArguments, config: &Config) -> Resu
     let vault = Vault::open(&config.master_key_path(), &store).await?;
     let of_file = |error| OperatorError::File { file: file.clone(), error };
     let created = create(file).map_err(of_file)?;
-    let Exported { written, damaged } = match write_accounts(&store, &vault, file, created, recipient).await {
+    let writing = write_accounts(&store, &vault, file, created, recipient);
+    let Exported { written, damaged } = match unless_stopped(writing).await {
         Ok(exported) => exported,
         // A part of the file cannot be decrypted, and it would be in the way of the next export.
         Err(error) => {
@@ -301,5 +317,14 @@ mod tests {
         let mut source = BufReader::new(io::Cursor::new(wide.repeat(200)));
         let (block, lines) = read_block(&mut source).unwrap();
         assert!(block.len() < BLOCK_BYTES + wide.len() && lines < 200, "{lines}");
+    }
+
+    #[test]
+    fn blank_lines_get_no_answer() {
+        let long = " ".repeat(KEPT_OF_LINE);
+        let marked = [("\u{feff}\na\n", 1), ("\u{feff}a\n", 1)];
+        for (block, expected) in [("", 0), ("a\n\n \r\nb", 2), (long.as_str(), 1)].into_iter().chain(marked) {
+            assert_eq!(answered_lines(block.as_bytes()), expected, "{block:.20}");
+        }
     }
 }

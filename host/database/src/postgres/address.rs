@@ -17,6 +17,9 @@ const MAX_UNCONFIRMED: Duration = Duration::from_secs(5);
 /// Idle time after which the operating system checks that the server is reachable.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
 
+/// Each `sslmode` that does not check the name of the server.
+const WEAKER_MODES: [&str; 4] = ["disable", "prefer", "require", "verify-ca"];
+
 /// The parts of a `database_url`.
 pub(super) struct Address {
     /// Hosts, user, password and options, for the driver.
@@ -45,21 +48,34 @@ impl Address {
     /// Reads a URL.
     ///
     /// # Errors
-    /// Fails if the URL is malformed or has an unknown `sslmode`. The message quotes no part of the
-    /// URL: if the password is not escaped, any part may belong to it.
+    /// Fails if the URL is malformed, or has an `sslmode` that is unknown or too weak. The message
+    /// quotes no part of the URL: if the password is not escaped, any part may belong to it.
     pub(super) fn parse(url: &SecretString) -> Result<Self, PostgresError> {
         let url = url.expose_secret();
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let mut rest = form_urlencoded::Serializer::new(String::new());
-        let (mut mode, mut authorities) = (None, None);
+        let (mut mode, mut authorities, mut trusts_system) = (None, None, false);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
                 "sslmode" => mode = Some(value.into_owned()),
-                "sslrootcert" => authorities = (value != "system").then(|| PathBuf::from(&*value)),
+                "sslrootcert" => {
+                    trusts_system = value == "system";
+                    authorities = (!trusts_system).then(|| PathBuf::from(&*value));
+                }
                 _ => {
                     rest.append_pair(&name, &value);
                 }
             }
+        }
+        // The authorities of the operating system sign for everyone, so that only the name tells the
+        // server from another one.
+        if trusts_system {
+            if mode.as_deref().is_some_and(|mode| WEAKER_MODES.contains(&mode)) {
+                return Err(PostgresError::Address {
+                    reason: "with sslrootcert=system, its sslmode must be verify-full",
+                });
+            }
+            mode = mode.or_else(|| Some("verify-full".to_owned()));
         }
         // The serializer writes a space as `+`, which the driver would read as a plus sign.
         let rest = rest.finish().replace('+', "%20");
@@ -157,10 +173,15 @@ mod tests {
             ("?sslmode=require&sslrootcert=/ca.pem", SslMode::Require, Verify::Authority),
             ("?sslmode=verify-ca&sslrootcert=/ca.pem", SslMode::Require, Verify::Authority),
             ("?sslrootcert=system&sslmode=verify-full", SslMode::Require, Verify::Name),
+            ("?sslrootcert=system", SslMode::Require, Verify::Name),
         ] {
             let address = parse(&format!("postgres://ann@db/gateway{query}")).unwrap();
             assert_eq!((address.config.get_ssl_mode(), address.verify), (mode, verify), "{query}");
             assert_eq!(address.authorities.is_some(), query.contains("ca.pem"));
+        }
+        for mode in ["disable", "prefer", "require", "verify-ca"] {
+            let message = parse(&format!("postgres://ann@db/gateway?sslmode={mode}&sslrootcert=system")).err().unwrap();
+            assert!(message.contains("verify-full"), "{message}");
         }
     }
 

@@ -18,9 +18,8 @@ pub struct Link {
     url: Url,
     /// The address as the response gave it.
     original: Box<str>,
-    /// `true` if a response from the upstream's own origin contained the address. An address that
-    /// another origin chose must not carry the credential, although it may be at the upstream's own
-    /// origin.
+    /// `true` if a response of the upstream itself contained the address. An address that another
+    /// place chose must not carry the credential, although it may be at the upstream's own origin.
     from_own: bool,
 }
 
@@ -45,8 +44,16 @@ impl Link {
         &self.original
     }
 
-    /// Returns `true` if a response from the origin of the upstream contained the address, and the
-    /// address is at that origin. A request to the link may then carry the credential.
+    /// The link without the right to carry the credential. For a response that is not the upstream's
+    /// own (`is_own` of [`Response`](super::Response)), also if it is from the origin of the upstream:
+    /// another place has then chosen its address, or it is outside of the base URL.
+    #[must_use]
+    pub fn of_another_place(self) -> Self {
+        Self { from_own: false, ..self }
+    }
+
+    /// Returns `true` if a response of the upstream contained the address, and the address is at its
+    /// origin. A request to the link may then carry the credential.
     pub fn is_own(&self, upstream: &Upstream) -> bool {
         self.from_own && upstream.owns(&self.url)
     }
@@ -58,7 +65,7 @@ impl Upstream {
     /// another origin must not contain.
     ///
     /// A request to the link carries the credential only if `response_url` and the address are at
-    /// the origin of the upstream.
+    /// the origin of the upstream. See also [`Link::of_another_place`].
     ///
     /// The scheme must be `https`. `http` is accepted if the upstream itself has it or may be in a
     /// private network.

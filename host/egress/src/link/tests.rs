@@ -140,6 +140,16 @@ async fn a_link_that_another_origin_gave_does_not_carry_the_credential_back() {
 }
 
 #[tokio::test]
+async fn a_link_of_another_place_at_the_origin_does_not_carry_the_credential() {
+    let stub = Stub::start(|_, _| ok("")).await;
+    let upstream = upstream(&stub.url(), &[]);
+    let link = upstream.link(&Url::parse(&stub.url()).unwrap(), "/next", None).unwrap();
+    assert!(link.is_own(&upstream));
+    fetch(&egress(), &upstream, &to(link.of_another_place(), with_token(get("")))).await.unwrap();
+    assert_eq!((stub.seen()[0].path.as_str(), stub.seen()[0].header("authorization")), ("/next", None));
+}
+
+#[tokio::test]
 async fn a_link_to_another_host_has_the_headers_of_the_request_and_no_credential() {
     let other =
         Stub::start(|seen, _| if seen.path == "/moved" { answer(307, &[("location", "/file")], "") } else { ok("") })

@@ -15,6 +15,7 @@ use http_body_util::BodyDataStream;
 use hyper::body::{Body, Incoming, SizeHint};
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderName};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
+use tokio::task::yield_now;
 use tokio_util::io::StreamReader;
 
 /// The size of the pieces of a body that was compressed.
@@ -174,15 +175,24 @@ enum Place<R> {
 }
 
 /// The pieces of a compressed body. A body without a byte is empty. Members follow each other, and
-/// what follows the last one and is no member, such as padding, is left out.
+/// what follows the last one and is no member, such as padding, is left out. Other tasks run
+/// between two members.
 fn inflated(compressed: impl AsyncBufRead + Unpin) -> impl Stream<Item = io::Result<Bytes>> {
     try_unfold(Place::Before { reader: compressed, is_first: true }, |mut place| async move {
         loop {
             place = match place {
-                Place::Before { mut reader, is_first } => match reader.fill_buf().await?.first() {
-                    Some(&byte) if is_first || byte == MEMBER_BEGINS => Place::Inside(GzipDecoder::new(reader)),
-                    _ => return Ok(None),
-                },
+                Place::Before { mut reader, is_first } => {
+                    let next = reader.fill_buf().await?.first().copied();
+                    if next.is_none_or(|byte| !is_first && byte != MEMBER_BEGINS) {
+                        return Ok(None);
+                    }
+                    // A body may have any number of members with little or no content. Each takes
+                    // some microseconds, and all may be there already.
+                    if !is_first {
+                        yield_now().await;
+                    }
+                    Place::Inside(GzipDecoder::new(reader))
+                }
                 Place::Inside(mut decoder) => {
                     let mut piece = BytesMut::with_capacity(PIECE_BYTES);
                     if decoder.read_buf(&mut piece).await? > 0 {

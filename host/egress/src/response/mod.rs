@@ -82,6 +82,7 @@ impl Response {
         });
         let masker = masker.filter(|masker| !masker.is_empty());
         if let Some(masker) = &masker {
+            masker.mask_headers(&mut head.headers);
             // A body that cannot be decoded cannot be searched for the credential. Requests do not
             // accept such encodings.
             if let Some(encoding) = head.headers.get(CONTENT_ENCODING)
@@ -90,7 +91,6 @@ impl Response {
                 let detail = format!("it is encoded as {encoding:?}, though only gzip was asked for");
                 return Err(EgressError::BadResponse { upstream: upstream.name().to_owned(), detail });
             }
-            masker.mask_headers(&mut head.headers);
         }
         let upstream_status = head.status;
         let retry_after = throttle::normalize(&mut head.status, &mut head.headers);

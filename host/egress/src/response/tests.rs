@@ -1,17 +1,20 @@
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use async_compression::tokio::bufread::GzipEncoder;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use futures_util::future::{Either, select};
 use hyper::Method;
 use hyper::body::Body as _;
 use memory::MemoryBudget;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::Instant;
 
-use super::super::testing::{Stub, answer, egress, fetch, get, ok, raw, request, upstream, with_token};
+use super::super::testing::{Stub, TOKEN, answer, egress, fetch, get, ok, raw, request, upstream, with_token};
 use super::super::{Egress, EgressError, Request, Settings};
 
 /// 256 KiB of zeros, in gzip, in base64: between its two ends are as many `A`s.
@@ -56,6 +59,13 @@ async fn a_coding_is_known_by_each_of_its_names() {
 }
 
 #[tokio::test]
+async fn the_error_about_a_coding_does_not_show_a_credential_in_its_place() {
+    let error = decoded(TOKEN, b"x".to_vec()).await.unwrap_err();
+    assert!(matches!(&error, EgressError::BadResponse { detail, .. } if detail.contains("****")), "{error}");
+    assert!(!error.to_string().contains(TOKEN), "{error}");
+}
+
+#[tokio::test]
 async fn an_empty_body_may_be_called_compressed() {
     assert_eq!(decoded("gzip", Vec::new()).await.unwrap(), "");
     let address = raw(|_, mut stream| async move {
@@ -76,6 +86,24 @@ async fn members_of_a_compressed_body_follow_each_other_and_padding_is_left_out(
         let body = [&compressed[..], end].concat();
         assert_eq!(decoded("gzip", body).await.unwrap().as_bytes(), expected);
     }
+}
+
+#[tokio::test]
+async fn other_calls_run_between_the_members_of_a_compressed_body() {
+    const MEMBERS: usize = 2000;
+    const EMPTY: [u8; 20] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let stub = Stub::start(|_, _| answer(200, &[("content-encoding", "gzip")], EMPTY.repeat(MEMBERS))).await;
+    let response = egress().send(&upstream(&stub.url(), &[]), &get("/")).await.unwrap();
+    let mut pauses = 0;
+    let others = poll_fn(|_| {
+        pauses += 1;
+        Poll::<()>::Pending
+    });
+    let Either::Left((body, _)) = select(Box::pin(response.body.collect(1000)), others).await else {
+        panic!("the others never end")
+    };
+    assert_eq!(body.unwrap().len(), 0);
+    assert!(pauses >= MEMBERS - 1, "{pauses}");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use crate::{AccountSecret, AuthorizationResult, BeginError, IntegrationError, In
 use contract::Oauth2;
 use oauth::{CALL_TIMEOUT, DeviceAnswer, DeviceAuthorization, LONGEST_INTERVAL, TokenError};
 use registry::Connector;
-use store::{Authorization, DevicePoll, DeviceProgress, Holder, StateHash};
+use store::{Account, Authorization, DevicePoll, DeviceProgress, Holder, StateHash};
 
 /// Name of the way to connect an account, in requests and answers.
 pub const DEVICE_CODE: &str = "oauth2_device_code";
@@ -113,13 +113,13 @@ impl Integrations {
                     tracing::warn!(
                         "the tokens of a device code came too late, because another gateway has asked since"
                     );
-                    self.revoke_unused(holder, &authorization.address, &secret).await;
+                    self.revoke_unused(holder, &unknown_account(authorization), &secret).await;
                     return DeviceStep::Wait;
                 }
                 Err(error) => {
                     // The code may be taken, so asking again gives no tokens.
                     IntegrationError::from(error).log("the tokens of a device code cannot be stored");
-                    self.revoke_unused(holder, &authorization.address, &secret).await;
+                    self.revoke_unused(holder, &unknown_account(authorization), &secret).await;
                     return DeviceStep::Wait;
                 }
             },
@@ -196,6 +196,11 @@ impl Integrations {
             }
         }
     }
+}
+
+/// The account of an authorization before the service has said whose it is.
+fn unknown_account(authorization: &Authorization) -> Account {
+    Account { address: authorization.address.clone(), ..Account::default() }
 }
 
 /// A provider's answer about a device code, unless the authorization has failed.

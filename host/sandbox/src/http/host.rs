@@ -75,9 +75,9 @@ impl Guest {
             self.close_response(open.take());
         }
         let headers: usize = response.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
-        let url = response.url();
+        let (url, is_own) = (response.url(), response.is_own);
         let _held = self.host_memory.hold(headers + url.as_str().len() + upstream.len())?;
-        let source = Some(ResponseSource { upstream, url, _held });
+        let source = Some(ResponseSource { upstream, url, is_own, _held });
         Ok(Ok(self.table.push(Response { source, open, ..response.into() })?))
     }
 
@@ -118,6 +118,7 @@ impl Guest {
         };
         match self.call.outbound.link(&source.upstream, &source.url, address) {
             Ok(link) => {
+                let link = if source.is_own { link } else { link.of_another_place() };
                 // A relative address gets the beginning of the response's address.
                 let held = self.host_memory.hold(source.url.as_str().len() + address.len())?;
                 Ok(Ok(Some(self.table.push(Link::new(link, held))?)))

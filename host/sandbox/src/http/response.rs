@@ -36,6 +36,8 @@ pub(super) struct ResponseSource {
     pub(super) upstream: String,
     /// The address of the response. Relative links are resolved against it.
     pub(super) url: Url,
+    /// `true` if the response is the upstream's own. Links of other responses carry no credential.
+    pub(super) is_own: bool,
     /// Counts the headers and the address.
     pub(super) _held: HeldMemory,
 }

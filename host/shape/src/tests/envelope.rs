@@ -1,8 +1,9 @@
 //! The form of `response_fields` and `response_filters`, and the messages about violations.
 
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::super::{MAX_FIELDS, MAX_FILTERS, MAX_PATH_CHARACTERS, MAX_VALUES, MAX_VIOLATIONS};
+use super::super::{MAX_FIELDS, MAX_FILTERS, MAX_PATH_CHARACTERS, MAX_VALUES, MAX_VIOLATIONS, Shape};
 use super::{apply, from_values, shape};
 
 #[track_caller]
@@ -91,6 +92,16 @@ fn an_unknown_member_of_a_filter_is_reported_with_an_escaped_pointer() {
 }
 
 #[test]
+fn a_member_of_a_filter_that_is_there_twice_is_reported_once() {
+    let text = r#"[{"field_name":"a","type":"string_list","values":["x"],"values":["y"],"v\u0061lues":[]}]"#;
+    let filters: Box<RawValue> = serde_json::from_str(text).expect("JSON");
+    let found = Shape::from_members(None, Some(&*filters)).expect_err("the envelope has a violation");
+    let [violation] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!(violation.pointer, "/response_filters/0/values");
+    assert_eq!(violation.detail, "The filter contains `values` more than once; send it once.");
+}
+
+#[test]
 fn a_message_says_what_is_wrong_and_what_to_do() {
     let found = violations(&json!([7]), &json!([{"field_name": "a", "type": "regex", "vals": []}]));
     let details: Vec<&str> = found.iter().map(|(_, detail)| detail.as_str()).collect();
@@ -116,6 +127,21 @@ fn an_envelope_at_its_limits_is_accepted() {
     let path = "é".repeat(MAX_PATH_CHARACTERS);
     let filters = vec![filter_of(MAX_VALUES); MAX_FILTERS];
     assert!(from_values(Some(&json!(vec![path; MAX_FIELDS])), Some(&json!(filters))).is_ok());
+}
+
+#[test]
+fn the_memory_of_a_shape_is_known() {
+    let bytes = |fields: &Value, filters: &Value| from_values(Some(fields), Some(filters)).expect("a shape").bytes();
+    assert_eq!(bytes(&json!([]), &Value::Null), 0);
+    assert!(bytes(&json!(["id", "items.name"]), &Value::Null) < 1000);
+    let rest = ".a".repeat(254);
+    let paths: Vec<String> = (0..MAX_FIELDS).map(|number| format!("{number}{rest}")).collect();
+    let text = json!(paths).to_string().len();
+    assert!(bytes(&json!(paths), &Value::Null) > 30 * text);
+    let alike: Vec<&str> = vec![paths[0].as_str(); MAX_FIELDS];
+    assert!(bytes(&json!(alike), &Value::Null) < 2 * text, "paths that begin alike share their positions");
+    let values = filter_of(MAX_VALUES);
+    assert!(bytes(&Value::Null, &json!([values])) > MAX_VALUES * 48);
 }
 
 #[test]
@@ -163,4 +189,23 @@ fn shaping_ends_when_there_is_no_time_for_the_next_filter() {
     });
     assert_eq!((ended, asked.get()), (Err(super::ShapeError::OutOfTime), 2));
     assert_eq!(apply(&shape, "[]"), "[]");
+}
+
+#[test]
+fn shaping_ends_when_there_is_no_room_for_the_values_that_paths_lead_to() {
+    let shape = shape(&["a"], &Value::Null);
+    let document = format!("[{}{{}}]", r#"{"a":1},"#.repeat(100_000));
+    let shaped = |most: usize| shape.apply_within(document.as_bytes(), || true, |bytes| bytes <= most);
+    assert_eq!(shaped(document.len()), Err(super::ShapeError::NoMemory));
+    assert!(shaped(20 * document.len()).is_ok_and(|shaped| shaped.document == document.as_bytes()));
+    let asked = std::cell::Cell::new(0);
+    let kept = shape.apply_within(
+        format!(r#"{{"b":"{}","a":1}}"#, "x".repeat(10_000)).as_bytes(),
+        || true,
+        |_| {
+            asked.set(asked.get() + 1);
+            true
+        },
+    );
+    assert!(kept.is_ok() && asked.get() == 0, "few values of a document need no more than is reserved");
 }

@@ -9,7 +9,7 @@ use super::shape;
 fn unmatched(fields: &[&str], filters: &Value, document: &str) -> Vec<(String, String, Vec<String>)> {
     let shaped = shape(fields, filters).apply_while(document.as_bytes(), || true).expect("the document is valid");
     let found = shaped.unmatched.into_iter();
-    found.map(|field| (field.path.clone(), field.matched().to_owned(), field.members)).collect()
+    found.map(|field| (field.path.clone(), field.matched().to_owned(), field.members.to_vec())).collect()
 }
 
 #[track_caller]
@@ -65,6 +65,18 @@ fn the_names_of_a_place_are_bounded() {
     let members: Vec<String> = (0..1000).map(|number| format!("\"n{number}\":1")).collect();
     let found = unmatched(&["x"], &Value::Null, &format!("{{{}}}", members.join(",")));
     assert_eq!(found[0].2.len(), 200);
+}
+
+/// An upstream may send long names, and a caller a thousand paths.
+#[test]
+fn the_names_of_a_place_are_kept_once_and_long_ones_are_left_out() {
+    let (long, longest) = ("l".repeat(257), "l".repeat(256));
+    let document = format!(r#"{{"{long}":1,"{longest}":2,"short":3}}"#);
+    let found =
+        shape(&["x", "y"], &Value::Null).apply_while(document.as_bytes(), || true).expect("the document is valid");
+    let [first, second] = found.unmatched.as_slice() else { panic!("both paths lead nowhere") };
+    assert_eq!(*first.members, [longest, "short".to_owned()]);
+    assert!(std::sync::Arc::ptr_eq(&first.members, &second.members));
 }
 
 fn document() -> impl Strategy<Value = Value> {

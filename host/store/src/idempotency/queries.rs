@@ -98,9 +98,13 @@ impl Idempotency<'_> {
 
     /// Deletes expired keys, and returns their number.
     pub async fn sweep(self) -> Stored<u64> {
-        let sweep = "DELETE FROM idempotency_keys WHERE expires_at <= now_ms()
-             AND (leased_until IS NULL OR leased_until <= now_ms() - $1)";
-        self.0.execute(Durability::ProcessKill, sweep, values![millis(KEEP_LOST)]).await
+        const EXPIRED: &str = "expires_at <= now_ms() AND (leased_until IS NULL OR leased_until <= now_ms() - $1)";
+        // The condition is there twice, because a gateway may renew a lease in between.
+        let sweep = format!(
+            "DELETE FROM idempotency_keys WHERE {EXPIRED}
+                 AND id IN (SELECT id FROM idempotency_keys WHERE {EXPIRED} ORDER BY expires_at LIMIT $2)"
+        );
+        self.0.delete_in_batches(sweep, values![millis(KEEP_LOST)]).await
     }
 }
 

@@ -1,8 +1,13 @@
 //! Idempotency keys, on every database.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use database::connection::Durability;
+
 use super::*;
+use crate::simulated::{Faults, SimulatedDatabase, Step};
 use crate::testing::{Site, data_key, on_every_database, sealed};
 
 on_every_database!(
@@ -111,6 +116,35 @@ async fn a_key_that_was_given_back_is_new(site: Site) {
     assert_eq!(begin(&site, &call).await, KeyState::Running);
     site.store.idempotency().release(&call.id, second).await.unwrap();
     assert!(is_new(&site, &call).await);
+}
+
+/// Counts the transactions that write.
+#[derive(Default)]
+struct Writes(AtomicU64);
+
+impl Faults for Writes {
+    fn before(&self, writes: bool) -> Step {
+        self.0.fetch_add(writes.into(), Ordering::SeqCst);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn after(&self, _writes: bool) -> Step {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+#[tokio::test]
+async fn many_keys_that_have_expired_are_deleted_in_several_transactions() {
+    let writes = Arc::<Writes>::default();
+    let faults: Arc<dyn Faults> = Arc::<Writes>::clone(&writes);
+    let store = SimulatedDatabase::open(|| 1_800_000_000_000).unwrap().store(faults);
+    let add = "INSERT INTO idempotency_keys (id, tenant, fingerprint, expires_at)
+         WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1200)
+         SELECT 'key ' || n, 'acme', zeroblob(32), 1 FROM numbers";
+    store.write(Durability::ProcessKill, move |connection| connection.execute(add, &[])).await.unwrap();
+    let before = writes.0.load(Ordering::SeqCst);
+    assert_eq!(store.idempotency().sweep().await.unwrap(), 1200);
+    assert_eq!(writes.0.load(Ordering::SeqCst) - before, 3, "other writes come in between");
 }
 
 #[tokio::test]

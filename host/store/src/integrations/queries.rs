@@ -7,7 +7,7 @@ use database::value::{Value, values, without_zero_bytes};
 
 use super::columns::{text_of_address, text_of_label};
 use super::upsert::upsert_integration;
-use super::{Connected, Details, Holder, Integration, IntegrationFilter};
+use super::{Account, Connected, Details, Holder, Integration, IntegrationFilter};
 use crate::audit::{self, Acting, AuditAction};
 use crate::handles::Integrations;
 use crate::pending_grants::insert_grant;
@@ -115,6 +115,27 @@ impl Integrations<'_> {
         }
         let page = select(&format!("{condition} ORDER BY connector, user_identifier LIMIT $5"));
         self.0.read_all(page, &values).await
+    }
+
+    /// Returns a page of a holder's integrations that may be of an account, in the order of user
+    /// identifiers: those with its id, and those without an id. If the account has no id, the email
+    /// address decides in the same way. If it has neither, all may be of it.
+    pub async fn possibly_of(
+        self,
+        holder: &Holder,
+        account: &Account,
+        after: &str,
+        limit: u32,
+    ) -> Stored<Vec<Integration>> {
+        let mut condition = "WHERE tenant = $1 AND subject = $2 AND connector = $3 AND user_identifier > $4".to_owned();
+        let mut values = values![&holder.tenant, &holder.subject, &holder.connector, after, limit].to_vec();
+        let identities = [("account_id", &account.id), ("account_email", &account.email)];
+        let known = identities.into_iter().find_map(|(column, value)| Some((column, value.as_deref()?)));
+        if let Some((column, value)) = known {
+            values.push(value.into());
+            condition += &format!(" AND ({column} = $6 OR {column} IS NULL)");
+        }
+        self.0.read_all(select(&format!("{condition} ORDER BY user_identifier LIMIT $5")), &values).await
     }
 
     /// Selects an integration for calls that name no integration, instead of the previously

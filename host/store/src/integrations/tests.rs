@@ -14,6 +14,7 @@ on_every_database!(
     connecting_again_overwrites_the_integration_and_keeps_its_id_and_selection,
     another_account_under_the_same_user_identifier_does_not_see_the_stored_values,
     accounts_without_an_id_are_told_apart_by_their_email_addresses,
+    the_integrations_that_may_be_of_an_account_are_found_by_its_id_else_by_its_email_address,
     an_account_is_stored_only_in_the_place_of_what_was_read,
     a_user_may_have_a_thousand_integrations_and_connect_them_again,
     an_application_may_have_a_hundred_thousand_integrations,
@@ -104,6 +105,35 @@ async fn accounts_without_an_id_are_told_apart_by_their_email_addresses(site: Si
         let kept = store.storage().get(&vault, &scope, "key").await.unwrap();
         assert_eq!(kept.is_some(), is_kept, "{email:?}");
     }
+}
+
+async fn the_integrations_that_may_be_of_an_account_are_found_by_its_id_else_by_its_email_address(site: Site) {
+    let store = &site.store;
+    let account = |id: Option<&str>, email: Option<&str>| Account {
+        id: id.map(str::to_owned),
+        email: email.map(str::to_owned),
+        ..Account::default()
+    };
+    let connected = [
+        ("a", account(Some("1"), None)),
+        ("b", account(Some("2"), Some("x@example.com"))),
+        ("c", account(None, Some("y@example.com"))),
+        ("d", account(None, None)),
+    ];
+    for (name, account) in connected {
+        let connected = Connected::new(AuthType::OAuth2, Details { account, ..details() });
+        store.integrations().connect(&holder(), name, connected, Vec::new(), None).await.unwrap();
+    }
+    let found = async |holder: Holder, account: Account, after: &str, limit: u32| {
+        let found = store.integrations().possibly_of(&holder, &account, after, limit).await.unwrap();
+        found.into_iter().map(|integration| integration.user_identifier).collect::<Vec<_>>()
+    };
+    assert_eq!(found(holder(), account(Some("1"), Some("x@example.com")), "", 9).await, ["a", "c", "d"]);
+    assert_eq!(found(holder(), account(None, Some("x@example.com")), "", 9).await, ["a", "b", "d"]);
+    assert_eq!(found(holder(), account(None, None), "", 2).await, ["a", "b"]);
+    assert_eq!(found(holder(), account(None, None), "b", 9).await, ["c", "d"]);
+    let other = Holder { subject: "someone else".to_owned(), ..holder() };
+    assert!(found(other, account(None, None), "", 9).await.is_empty());
 }
 
 async fn an_account_is_stored_only_in_the_place_of_what_was_read(site: Site) {

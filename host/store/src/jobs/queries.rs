@@ -155,17 +155,12 @@ impl Jobs<'_> {
             .await
     }
 
-    /// Deletes jobs that have expired, and returns their number.
-    pub async fn delete_expired(self) -> Stored<u64> {
+    /// Deletes some of the jobs that have expired. Returns `true` if there may be more. There may be
+    /// many after an outage, and their caller renews the leases of its jobs in between.
+    pub async fn delete_expired(self) -> Stored<bool> {
         let expired = "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE expires_at <= now_ms() LIMIT $1)";
-        let mut deleted = 0;
-        loop {
-            let batch = self.0.execute(Durability::ProcessKill, expired, values![SWEEP_BATCH]).await?;
-            deleted += batch;
-            if batch < u64::from(SWEEP_BATCH) {
-                return Ok(deleted);
-            }
-        }
+        let deleted = self.0.execute(Durability::ProcessKill, expired, values![SWEEP_BATCH]).await?;
+        Ok(deleted == u64::from(SWEEP_BATCH))
     }
 }
 

@@ -19,6 +19,10 @@ use super::{FullShares, Job, JobValue, queries};
 use crate::handles::Jobs;
 use crate::{Sealed, Stored};
 
+/// The condition of pending jobs that may be taken. A job that was never taken was due when it was
+/// added, also if the clock of the database was set back since.
+const IS_DUE: &str = "(due_at <= now_ms() OR started_at IS NULL)";
+
 impl Jobs<'_> {
     /// Lets a gateway take the next pending job for the time `life`, or returns `None` if there is
     /// none. Tenants take turns, and each tenant's oldest job is first. Jobs of tenants and
@@ -37,7 +41,7 @@ impl Jobs<'_> {
         let skipped: Vec<Value> = connectors.iter().map(Value::from).collect();
         let waiting = format!(
             "SELECT tenant FROM job_turns WHERE EXISTS
-                 (SELECT 1 FROM jobs WHERE jobs.tenant = job_turns.tenant AND status = 'pending' AND due_at <= now_ms() {waits})
+                 (SELECT 1 FROM jobs WHERE jobs.tenant = job_turns.tenant AND status = 'pending' AND {IS_DUE} {waits})
              ORDER BY turn, tenant"
         );
         // An idle gateway polls often, and must not hold the write lock.
@@ -51,10 +55,10 @@ impl Jobs<'_> {
         self.0
             .write(Durability::PowerLoss, move |connection| {
                 let oldest = format!(
-                "SELECT id FROM jobs WHERE tenant = $1 AND status = 'pending' AND due_at <= now_ms() {oldest_of_others}
+                    "SELECT id FROM jobs WHERE tenant = $1 AND status = 'pending' AND {IS_DUE} {oldest_of_others}
                  ORDER BY id LIMIT 1 {}",
-                connection.skip_locked()
-            );
+                    connection.skip_locked()
+                );
                 for tenant in &tenants {
                     let names = iter::once(tenant).chain(&connectors);
                     let parameters: Vec<Value> = names.map(Value::from).collect();

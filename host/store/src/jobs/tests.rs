@@ -19,11 +19,13 @@ on_every_database!(
     many_takers_at_once_take_each_job_once,
     a_job_that_is_renewed_in_the_grace_time_stays_with_its_gateway,
     a_job_that_was_put_back_is_not_taken_before_its_pause_has_passed,
+    a_new_job_does_not_wait_for_a_clock_that_was_set_back,
     a_lease_that_has_ended_lets_reads_be_taken_again_and_changes_be_found,
     a_worker_whose_job_was_taken_up_writes_nothing,
     the_end_of_a_job_stores_its_webhooks_and_forgets_the_input,
     a_tenant_has_a_limited_number_of_pending_jobs,
     ended_jobs_are_hidden_and_deleted_when_they_expire,
+    many_jobs_that_have_expired_are_deleted_some_at_a_time,
 );
 
 const LONG: Duration = Duration::from_secs(60);
@@ -299,6 +301,13 @@ async fn a_server_that_takes_no_writes_shows_no_lost_job() {
     assert!(error.to_string().contains("read-only transaction"), "{error}");
 }
 
+async fn a_new_job_does_not_wait_for_a_clock_that_was_set_back(site: Site) {
+    let store = &site.store;
+    let id = add(store, new("acme")).await;
+    site.execute("UPDATE jobs SET due_at = due_at + 3600000, created_at = created_at + 3600000").await;
+    assert_eq!(take(store, LONG).await.id, id);
+}
+
 async fn a_worker_whose_job_was_taken_up_writes_nothing(site: Site) {
     let store = &site.store;
     let id = add(store, new("acme")).await;
@@ -375,9 +384,23 @@ async fn ended_jobs_are_hidden_and_deleted_when_they_expire(site: Site) {
     let filter = JobFilter { limit: 10, ..JobFilter::default() };
     let listed = store.jobs().of("acme", "ann", filter).await.unwrap();
     assert_eq!(listed.iter().map(|job| &job.id).collect::<Vec<_>>(), [&pending, &kept]);
-    assert_eq!(store.jobs().delete_expired().await.unwrap(), 1);
+    assert!(!store.jobs().delete_expired().await.unwrap());
     assert_eq!(store.jobs().value(&gone, JobValue::Result).await.unwrap(), None);
     assert!(store.jobs().value(&kept, JobValue::Result).await.unwrap().is_some());
+}
+
+async fn many_jobs_that_have_expired_are_deleted_some_at_a_time(site: Site) {
+    let store = &site.store;
+    site.execute(
+        "INSERT INTO jobs (id, tenant, subject, connector, operation, changes_data, status, due_at, created_at, expires_at)
+         WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 600)
+         SELECT 'job_' || n, 'acme', 'ann', 'calendar', 'search', FALSE, 'failed', 0, 0, 1 FROM numbers",
+    )
+    .await;
+    assert!(store.jobs().delete_expired().await.unwrap(), "there are more");
+    let left: u64 = store.read(|connection| connection.one("SELECT count(*) FROM jobs", &[])).await.unwrap();
+    assert_eq!(left, 100);
+    assert!(!store.jobs().delete_expired().await.unwrap());
 }
 
 #[test]

@@ -30,7 +30,7 @@ impl PendingGrants<'_> {
     }
 
     /// Deletes a grant and stores its integration, as `store.integrations().connect` does. Returns
-    /// `None` and changes nothing if the grant no longer exists.
+    /// `None` and changes nothing if the grant no longer exists, or has expired.
     ///
     /// # Errors
     /// As `store.integrations().connect`.
@@ -44,8 +44,9 @@ impl PendingGrants<'_> {
         let by = Acting::current();
         self.0
             .write(Durability::PowerLoss, move |connection| {
-                let deleted = connection.execute("DELETE FROM pending_grants WHERE hash = $1", values![&grant.hash])?;
-                if deleted == 0 {
+                // A gateway may be revoking a grant that has expired since it was looked up.
+                let delete = "DELETE FROM pending_grants WHERE hash = $1 AND expires_at > now_ms()";
+                if connection.execute(delete, values![&grant.hash])? == 0 {
                     return Ok(None);
                 }
                 replaced.iter().try_for_each(|replaced| insert_grant(connection, replaced))?;

@@ -77,6 +77,8 @@ async fn an_expired_grant_is_listed_and_cannot_be_confirmed(site: Site) {
     assert!(site.store.pending_grants().expired(10).await.unwrap().is_empty());
     site.execute("UPDATE pending_grants SET expires_at = expires_at - 600000").await;
     assert_eq!(look_up(&site, &holder(), "ann@example.com").await, FoundGrant::Unknown);
+    let confirmed = site.store.pending_grants().confirm(grant.clone(), connected(), Vec::new(), None).await.unwrap();
+    assert_eq!(confirmed, None, "it has expired since it was looked up");
     let expired = site.store.pending_grants().expired(10).await.unwrap();
     assert_eq!(expired.iter().map(|grant| grant.hash).collect::<Vec<_>>(), [grant.hash]);
     let resealed = Sealed { bytes: vec![9], ..sealed("dk_1") };

@@ -56,15 +56,11 @@ impl Webhooks<'_> {
     /// of records and secrets.
     pub async fn sweep(self) -> Stored<u64> {
         while self.0.write(Durability::ProcessKill, delete_old_bodies).await? == SWEEP_BATCH {}
-        self.0.write(Durability::ProcessKill, |connection| {
-            let deliveries = connection.execute(
-                "DELETE FROM webhook_deliveries WHERE status <> 'pending' AND payload_id IS NULL AND expires_at <= now_ms()",
-                &[],
-            )?;
-            let secrets = connection.execute("DELETE FROM webhook_secrets WHERE expires_at <= now_ms()", &[])?;
-            Ok(deliveries + secrets)
-        })
-        .await
+        let expired = "DELETE FROM webhook_deliveries WHERE webhook_id IN (SELECT webhook_id FROM webhook_deliveries
+             WHERE status <> 'pending' AND payload_id IS NULL AND expires_at <= now_ms() ORDER BY expires_at LIMIT $1)";
+        let deliveries = self.0.delete_in_batches(expired, &[]).await?;
+        let secrets = "DELETE FROM webhook_secrets WHERE expires_at <= now_ms()";
+        Ok(deliveries + self.0.execute(Durability::ProcessKill, secrets, &[]).await?)
     }
 }
 

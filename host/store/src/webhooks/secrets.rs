@@ -17,15 +17,23 @@ const COLUMNS: &str = "id, created_at, expires_at, data_key, secret";
 impl Webhooks<'_> {
     /// Stores a secret as the current one of a tenant. The previous one stays valid for the time
     /// `overlap`, also if the current one was deleted and it is the last that receivers have. Older
-    /// ones are deleted, so that at most two are valid.
+    /// ones are deleted, so that at most two are valid. A secret that is there already does not change,
+    /// so it may be added again when the answer of the database was lost.
     pub async fn add_secret(self, tenant: &str, id: &str, secret: Sealed, overlap: Duration) -> Stored<WebhookSecret> {
         let (tenant, id, by, quota) = (tenant.to_owned(), id.to_owned(), Acting::current(), self.0.quota);
         self.0
             .write(Durability::PowerLoss, move |connection| {
-                quota.check(connection, &tenant)?;
-                audit::note(connection, &by, AuditAction::WebhookSecretCreated, &id, &tenant, "")?;
                 // Without the lock, two calls at the same time could each leave a current secret.
                 connection.lock(&format!("webhook secrets\0{tenant}"))?;
+                let added: Option<WebhookSecret> = connection.optional(
+                    &format!("SELECT {COLUMNS} FROM webhook_secrets WHERE id = $1 AND tenant = $2"),
+                    values![&id, &tenant],
+                )?;
+                if let Some(added) = added {
+                    return Ok(added);
+                }
+                quota.check(connection, &tenant)?;
+                audit::note(connection, &by, AuditAction::WebhookSecretCreated, &id, &tenant, "")?;
                 let has_current: bool = connection.one(
                     "SELECT EXISTS (SELECT 1 FROM webhook_secrets WHERE tenant = $1 AND expires_at IS NULL)",
                     values![&tenant],

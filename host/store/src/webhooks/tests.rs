@@ -13,6 +13,7 @@ const LEASE: Duration = Duration::from_secs(60);
 on_every_database!(
     the_secret_before_stays_valid_for_the_overlap_and_older_ones_end,
     the_last_valid_secret_stays_valid_after_the_current_one_was_deleted,
+    a_secret_that_is_added_once_more_changes_nothing,
     a_tenant_sees_and_deletes_only_its_own_secrets,
     secrets_that_are_added_at_once_leave_one_current_secret,
     a_delivery_is_stored_once_and_only_if_its_transaction_commits,
@@ -71,6 +72,16 @@ async fn the_last_valid_secret_stays_valid_after_the_current_one_was_deleted(sit
     site.execute("UPDATE webhook_secrets SET expires_at = 1").await;
     add(store, "acme", "whs_5", DAY).await;
     assert_eq!(ids(store, "acme").await, ["whs_5"], "one that has ended stays ended");
+}
+
+async fn a_secret_that_is_added_once_more_changes_nothing(site: Site) {
+    let store = site_with_key(&site).await;
+    add(store, "acme", "whs_1", DAY).await;
+    let made = add(store, "acme", "whs_2", DAY).await;
+    assert_eq!(add(store, "acme", "whs_2", DAY).await, made);
+    assert_eq!(ids(store, "acme").await, ["whs_2", "whs_1"], "the previous one is still valid");
+    let created = AuditFilter { action: Some("webhook_secret.created".into()), limit: 10, ..AuditFilter::default() };
+    assert_eq!(store.audit().list(created).await.unwrap().len(), 2);
 }
 
 async fn a_tenant_sees_and_deletes_only_its_own_secrets(site: Site) {

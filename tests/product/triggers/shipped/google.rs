@@ -217,6 +217,8 @@ fn messages_of_a_space_are_read_since_the_last_one() {
         appears(text, second);
     };
     happens("before");
+    let refused = world.make("ada", "workspace_chat.message_created", &json!({"space_id": "spaces/S1"}));
+    assert_eq!((refused.status, &refused.json()["errors"][0]["pointer"]), (422, &json!("/parameters/space_id")));
     let id = world.trigger("ada", "workspace_chat.message_created", &json!({"space_id": "S1"}));
     assert_eq!(world.record(&id)["mode"], "poll");
     world.check_reads(&id, "/text", happens);

@@ -42,3 +42,21 @@ fn a_control_character_in_a_header_is_a_mistake_of_the_caller() {
     }
     assert_eq!(refusal("a"), None);
 }
+
+#[test]
+fn a_name_that_no_header_has_is_a_mistake_of_the_caller() {
+    let row = row(Location::HeaderEntries);
+    let made = |input: &str| row.request(input, &NoSettings).map(|request| request.headers.len());
+    for name in ["Host", "authorization", "X_Forwarded_For", "two words", "", r"a\nb"] {
+        let refusal = made(&format!(r#"{{"count":{{"X-A":"1","{name}":"2"}}}}"#));
+        assert_eq!(refusal, Err(Refusal::input("/count", HEADER_NAME)), "{name}");
+        assert_eq!(made(&format!(r#"{{"count":{{"X-A":"1","{name}":null}}}}"#)), Ok(1), "{name}");
+    }
+    let entries = |count: usize| {
+        let entries: Vec<String> = (0..count).map(|number| format!(r#""X-{number}":"1""#)).collect();
+        made(&format!(r#"{{"count":{{{}}}}}"#, entries.join(",")))
+    };
+    assert_eq!(entries(HEADERS), Ok(HEADERS));
+    let refusal = Refusal::input("/count", "Give fewer: a request has at most 64 headers.");
+    assert_eq!(entries(HEADERS + 1), Err(refusal));
+}
