@@ -58,6 +58,8 @@ pub struct QueueGrant {
 pub(super) struct Hold {
     holds: bool,
     may_start: bool,
+    /// The time of the last report.
+    reported_at: Instant,
     /// The arrival of the first waiting call in the last report, which has no answer yet.
     reported: Option<Instant>,
     /// The arrival of the first waiting call in the last report that has one.
@@ -126,6 +128,7 @@ impl Pacer {
         self.state.lock().hold.get_or_insert_with(|| Hold {
             holds: false,
             may_start: false,
+            reported_at: now,
             reported: None,
             answered: None,
             first: None,
@@ -181,7 +184,7 @@ impl PacedQueue {
         let is_known = first.is_some() && state.hold.as_ref().is_some_and(|hold| hold.answered == first);
         let holds = state.hold.as_mut().is_some_and(|hold| {
             let is_needed = first.is_some_and(|first| hold.is_first(first));
-            hold.reported = first;
+            (hold.reported_at, hold.reported) = (now, first);
             hold.holds &= is_needed || free_in != Some(Duration::ZERO);
             hold.holds
         });
@@ -207,9 +210,10 @@ impl PacedQueue {
         let mut state = self.0.state.lock();
         let head = state.waiting.values().next().copied();
         if let Some(hold) = &mut state.hold {
-            let now = Instant::now();
-            let others_first = others_waited.map(|waited| now.checked_sub(waited).unwrap_or(now));
-            let Hold { reported, ask_at, .. } = *hold;
+            let Hold { reported_at, reported, ask_at, .. } = *hold;
+            // The time was measured after the report. By the time of now, which may be much later, a
+            // call that arrived after it would seem to have arrived before it.
+            let others_first = others_waited.map(|waited| reported_at.checked_sub(waited).unwrap_or(reported_at));
             let wake = Arc::clone(&hold.wake);
             // The reported call may have given up meanwhile. Then the next one takes its turn.
             // Otherwise no call would start while the first ones of all gateways give up.
@@ -217,6 +221,7 @@ impl PacedQueue {
             *hold = Hold {
                 holds,
                 may_start,
+                reported_at,
                 reported,
                 answered: reported,
                 first,

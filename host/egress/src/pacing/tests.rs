@@ -248,3 +248,20 @@ async fn the_next_call_takes_the_turn_of_one_that_has_given_up() {
     assert!(!third.is_finished(), "the other gateways are next");
     drop(second);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_late_answer_puts_no_call_before_one_that_arrived_earlier() {
+    let (pacer, queue, _wake) = shared(1);
+    queue.grant(grant(true, true));
+    let running = pacer.enter(later(), false).await.unwrap();
+    queue.report();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let own = spawn(&pacer);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    // The call of another gateway had waited for half a second when the report arrived.
+    let others_waited = Some(Duration::from_millis(500));
+    queue.grant(QueueGrant { others_waited, ..grant(true, true) });
+    drop(running);
+    tokio::time::sleep(INTERVAL * 2).await;
+    assert!(!own.is_finished(), "the other gateway is next");
+}
