@@ -159,7 +159,7 @@ fn a_job_whose_error_cannot_be_decrypted_keeps_no_other_from_a_list() {
     service.reply("/gone", Reply::empty(404)).reply("/", Reply::json(json!({})));
     let gateway = setup(&Store::Sqlite, &service).start();
     let client = gateway.client();
-    let id = begin(&client, "collect", json!({"path": "/gone"}));
+    let id = begin(&client, "fetch", json!({"path": "/gone"}));
     wait(&client, &id, "failed");
     let other = begin(&client, "collect", json!({"path": "/"}));
     wait(&client, &other, "succeeded");
