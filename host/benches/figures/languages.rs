@@ -10,7 +10,7 @@ use support::module;
 use tokio::time::sleep;
 
 use crate::gateway;
-use crate::invocation::{Compiled, Invoked, invoke, round};
+use crate::invocation::{Compiled, Invoked, compiled_by, forwarding, invoke, round};
 use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit, median};
 
@@ -35,13 +35,9 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
         gateway.wait_for_version(language, VERSION);
         components.push(component);
     }
+    let [rust, _] = compiled_by(&gateway)?;
     let compiled = Compiled::by(gateway)?;
-    let thin = Invoked {
-        module: compiled.load(&gateway::guest())?,
-        operation: "get_item",
-        input: r#"{"item_id":"17","view":"full"}"#,
-        immediate: true,
-    };
+    let thin = forwarding(&compiled.load(&rust)?, true);
     let mut figures = Vec::from(both(&compiled, settings, "thin operation in Rust", &thin)?);
     for (language, component) in LANGUAGES.iter().zip(&components) {
         let module = compiled.load(component)?;
