@@ -77,7 +77,7 @@ fn sent_by_page(request: &HeaderMap, route: &Route) -> String {
 }
 
 /// The names of the headers that a page may read in an answer: also those that only this answer
-/// has, such as those of a service that was called around the operations.
+/// has, such as the headers that a service sent through `/proxy`.
 fn read_by_page(headers: &HeaderMap) -> String {
     let is_listed = |name: &&str| READ.split(", ").any(|listed| listed.eq_ignore_ascii_case(name));
     let others = headers.keys().map(HeaderName::as_str).filter(|name| !is_listed(name));

@@ -75,9 +75,9 @@ impl Shape {
         self.filters.is_empty() && self.fields.is_empty()
     }
 
-    /// The memory that the shape takes, in bytes. It may be many times that of the text it was read
-    /// from: each segment of a path is a separate position, unless another path begins like it. 0 if
-    /// nothing is shaped.
+    /// The memory that the shape takes, in bytes. It may be many times the size of its text: each
+    /// segment of a path is a separate position, unless another path begins like it. 0 if nothing is
+    /// shaped.
     pub fn bytes(&self) -> usize {
         if self.is_identity() {
             return 0;

@@ -30,8 +30,8 @@ pub struct Unmatched {
     /// Length of the part of the path that led to a value, with the dot after it.
     matched: usize,
     /// The names of the members of this value, or of the objects in it if it is a list. At most 200,
-    /// without those of more than 256 bytes. Paths that led to the same value share them: a caller
-    /// may send a thousand.
+    /// without names of more than 256 bytes. Paths that led to the same value share the names: a
+    /// caller may send a thousand paths.
     pub members: Arc<[String]>,
 }
 

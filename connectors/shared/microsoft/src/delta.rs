@@ -59,7 +59,7 @@ struct Cursor {
     gone: String,
     /// The items before the round, by the time at which they were made. Only for [`Delta::made`].
     base: Recent,
-    /// The same items with those of the round.
+    /// The same items, and the items of the round.
     recent: Recent,
     /// The newest times of `base` and `recent`, for earlier versions of this crate, which have neither.
     before: Option<String>,

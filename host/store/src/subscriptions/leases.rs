@@ -42,7 +42,7 @@ pub(super) const COLUMNS: &str = columns!(
 /// The same for a notification, which does not ask if the access has ended: `blocked` says so.
 pub(super) const COLUMNS_OF_PUSH: &str = columns!("FALSE");
 
-/// A subscription that is due: its tenant, its number among those of the tenant, its id, its fence
+/// A subscription that is due: its tenant, its place in the order of the tenant, its id, its fence
 /// and the end of its last lease.
 type Due = ((String, i64), (String, i64, Option<i64>));
 
