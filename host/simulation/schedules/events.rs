@@ -271,12 +271,14 @@ impl Site {
                     self.world.violated(format_args!("the cursor of {subscription} goes from {before} to {cursor}"));
                 }
                 let happened = self.notifier.look(subscription, |channel| channel.happened);
-                // A trigger that joins others waits for the end of a read, and is pending until then.
+                // A trigger that joins another one waits for the end of a read, and is pending until then.
+                let joins = news().into_iter().filter(|other| other.subscription == *subscription).count() > 1;
                 let state = format!("SELECT state FROM triggers WHERE id = '{}'", new.id);
                 let state = self.world.database.look(&state).unwrap().into_iter().flatten().flatten().next();
+                let has_begun = !joins || state.is_some_and(|state| state != "pending");
                 if let Some(known) = self.triggers.lock().get_mut(&new.id) {
                     // A step that began when the trigger was there reads for it.
-                    let is_read = fence > known.fence && state.is_some_and(|state| state != "pending");
+                    let is_read = fence > known.fence && has_begun;
                     known.since = known.since.or(is_read.then_some(happened));
                 }
             }
