@@ -32,19 +32,24 @@ await page.getByRole("alert").waitFor();
 await look("wrong key");
 await signIn(page, key, seen);
 await page.locator("h1", { hasText: "Calls" }).waitFor();
-/** Adds a file of the console and those that it imports, also later, to `found`. */
+/** Adds a file of the console and those that it imports, also later, to `found`. The first file has some modules of its own. */
 async function addFiles(name, found) {
   if (found.has(name)) return found;
   found.add(name);
   const script = await (await page.request.get(`${address}/console/${name}`)).text();
-  for (const [, imported] of script.matchAll(/(?:from |import\()"\.\/([\w.]+)"/g)) await addFiles(imported, found);
+  for (const [, imported] of script.matchAll(/(?:from |import\()"\.\/([\w.]+)"/g)) await addFiles(await fileOf(imported), found);
   return found;
 }
+/** The file in which the browser finds a module. */
+const fileOf = (name) => page.evaluate((name) => {
+  const { imports } = JSON.parse(document.querySelector("script[type=importmap]").textContent);
+  return (imports[`./console/${name}`] ?? name).split("/").at(-1);
+}, name);
 // The other screens are loaded a moment later. Without them, the sum of the bytes would say nothing.
 await page.waitForFunction((files) => {
   const loaded = new Set(performance.getEntriesByType("resource").map(({ name }) => name.split("/").at(-1)));
   return files.every((file) => loaded.has(file));
-}, [...(await addFiles("app.js", new Set()))]);
+}, [...(await addFiles("first.js", new Set()))]);
 seen.bytes = await page.evaluate(() => [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
   .filter((entry) => new URL(entry.name).pathname.startsWith("/console") && !entry.name.endsWith("/session"))
   .reduce((sum, entry) => sum + entry.encodedBodySize, 0));

@@ -39,7 +39,7 @@ const early = await page.context().newPage();
 seen.early = [];
 early.on("request", (request) => new URL(request.url()).pathname === "/admin/calls" && seen.early.push(request.url()));
 const asksFirst = early.waitForRequest("**/admin/calls");
-await early.route("**/console/app.js", async (route) => {
+await early.route("**/console/first.js", async (route) => {
   await asksFirst;
   return route.fallback();
 });

@@ -148,7 +148,7 @@ fn the_console_is_where_the_operators_routes_are() {
     let gateway = Setup::new().general("admin_listen = \"127.0.0.1:0\"").start();
     let serving = gateway.wait_for_log("the addresses", |line| line["message"] == "serving");
     let operators = gateway.anonymous().at(&format!("http://{}", serving["admin_listen"].as_str().unwrap()));
-    for path in ["/console", "/console/app.js", "/console/console.css", "/console/filters.js"] {
+    for path in ["/console", "/console/first.js", "/console/console.css", "/console/preact.mjs"] {
         assert_eq!(operators.get(path).status, 200, "{path}");
         gateway.anonymous().get(path).problem(404, "not-found");
     }
@@ -170,9 +170,9 @@ fn the_page_loads_nothing_from_elsewhere_and_no_page_embeds_it() {
         assert!(policy.split("; ").any(|given| given == part), "{part} in {policy}");
     }
     assert!(!policy.contains("http") && !policy.contains("unsafe"), "{policy}");
-    let script = gateway.anonymous().get("/console/app.js");
+    let script = gateway.anonymous().get("/console/first.js");
     assert_eq!(script.header("content-type"), "text/javascript; charset=utf-8");
     assert_eq!((script.header("x-content-type-options"), script.header("x-frame-options")), ("nosniff", "DENY"));
-    let again = gateway.anonymous().request("GET", "/console/app.js").header("if-none-match", script.header("etag"));
+    let again = gateway.anonymous().request("GET", "/console/first.js").header("if-none-match", script.header("etag"));
     assert_eq!(again.send().status, 304);
 }

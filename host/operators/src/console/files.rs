@@ -1,43 +1,46 @@
 //! The page of the console and its files. They are in the binary, and load nothing from elsewhere.
 //! `SOURCE.md` says where the libraries come from.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use hyper::Response;
 use hyper::header::{
     CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 
-use super::filters;
+use super::first;
 use body::Body;
 use endpoint::answer::{tagged_answer_of_type, tagged_text};
 use endpoint::route::HttpCall;
 use gateway::TaggedText;
 use problem::{self, Problem};
+use store::digest::sha256;
 
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const ICON: &str = "image/svg+xml";
 
-/// The page. Its import map is the only inline script, which the policy names by its digest.
+/// The page, whose inline scripts are empty.
 const PAGE: &str = include_str!("web/index.html");
 
-/// The beginning of the element that loads the first module.
-const FIRST_MODULE: &str = "<script type=\"module\"";
-
-/// The first module, and the one of the screen that the console opens with.
-const FIRST_MODULES: [&str; 2] = ["app.js", "calls.js"];
-
-/// The names by which modules import the libraries, as in the import map of the page.
-const LIBRARIES: [(&str, &str); 3] = [("preact", "preact.mjs"), ("preact/hooks", "hooks.mjs"), ("htm", "htm.mjs")];
+/// Asks for the first list while the browser still loads the modules.
+const EARLY: &str = include_str!("web/early.js");
 
 /// Scripts, styles and requests come from and go to this gateway only. No script can turn a text
 /// into HTML (Trusted Types).
-const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; script-src 'self' 'sha256-EBe+XdDjRkktsMtvCG6fj9Ulpc9zwupFjGVuRpK5kHA='; style-src 'self'; img-src 'self'; connect-src 'self'; \
-     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
-);
+static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
+    let digests = inline_scripts().map(|(_, text)| format!("'sha256-{}'", STANDARD.encode(sha256(text.as_bytes()))));
+    let policy = format!(
+        "default-src 'none'; script-src 'self' {}; style-src 'self'; img-src 'self'; connect-src 'self'; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+        digests.join(" ")
+    );
+    // Digits of base64 may be in a header. Otherwise the page would load nothing.
+    HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
+});
 
 /// Lists the files in `web/` with their media types.
 macro_rules! files {
@@ -46,7 +49,7 @@ macro_rules! files {
     };
 }
 
-const FILES: &[(&str, &str, &str)] = files! {
+pub(super) const FILES: &[(&str, &str, &str)] = files! {
     "api.js": JAVASCRIPT,
     "app.js": JAVASCRIPT,
     "audit.js": JAVASCRIPT,
@@ -57,7 +60,6 @@ const FILES: &[(&str, &str, &str)] = files! {
     "connectors.js": JAVASCRIPT,
     "console.css": STYLE,
     "dialog.js": JAVASCRIPT,
-    "early.js": JAVASCRIPT,
     "find.js": JAVASCRIPT,
     "form.js": JAVASCRIPT,
     "gateways.js": JAVASCRIPT,
@@ -96,42 +98,29 @@ static TAGGED: LazyLock<BTreeMap<&str, (&'static str, TaggedText)>> = LazyLock::
 pub async fn get_page(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     static TEXT: LazyLock<TaggedText> = LazyLock::new(|| tagged_text(page()));
     let mut response = tagged_answer_of_type(&call.head.headers, &TEXT, "text/html; charset=utf-8");
-    response.headers_mut().insert(CONTENT_SECURITY_POLICY, POLICY);
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, POLICY.clone());
     Ok(protected(response))
 }
 
-/// The page, which names the modules that its first screen needs. Without that, the browser would
-/// find the imports of a module only after it has loaded the module. A browser takes no import map
-/// after the first link, so the links are behind the map.
+/// The page with its inline scripts.
 fn page() -> String {
-    let (mut wanted, mut found) = (BTreeSet::from(FIRST_MODULES), BTreeSet::new());
-    while let Some(name) = wanted.pop_first() {
-        if found.insert(name) {
-            let module = FILES.iter().find(|(file, ..)| *file == name);
-            wanted.extend(module.into_iter().flat_map(|(.., text)| imports(text)));
-        }
-    }
-    let links = found.iter().map(|name| format!("<link rel=\"modulepreload\" href=\"console/{name}\">\n"));
-    let links: String = links.collect();
-    PAGE.replacen(FIRST_MODULE, &(links + FIRST_MODULE), 1)
+    inline_scripts()
+        .iter()
+        .fold(PAGE.to_owned(), |page, (element, text)| page.replacen(element, &format!("{element}{text}"), 1))
 }
 
-/// The modules that a module imports at its beginning, by the names of their files.
-fn imports(module: &'static str) -> impl Iterator<Item = &'static str> {
-    let quoted = |rest: &'static str| rest.trim_start().strip_prefix('"')?.split('"').next();
-    let specifiers = module.split("from").skip(1).filter_map(quoted);
-    specifiers.filter_map(|specifier| {
-        let library = LIBRARIES.iter().find(|(name, _)| *name == specifier).map(|(_, file)| *file);
-        library.or_else(|| specifier.strip_prefix("./"))
-    })
+/// The inline scripts, each with the beginning of its element. The policy names them by their
+/// digests.
+fn inline_scripts() -> [(&'static str, String); 2] {
+    [("<script>", EARLY.to_owned()), ("<script type=\"importmap\">", first::import_map())]
 }
 
 /// GET /console/{file}.
 pub async fn get_file(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    static FILTERS: OnceLock<TaggedText> = OnceLock::new();
+    static FIRST: OnceLock<TaggedText> = OnceLock::new();
     let name = call.arguments.file;
-    if name == filters::FILE {
-        let text = FILTERS.get_or_init(|| tagged_text(filters::script(call.routes)));
+    if name == first::FILE {
+        let text = FIRST.get_or_init(|| tagged_text(first::module(call.routes)));
         return Ok(protected(tagged_answer_of_type(&call.head.headers, text, JAVASCRIPT)));
     }
     let &(media_type, ref text) = TAGGED
@@ -153,10 +142,11 @@ fn protected(mut response: Response<Body>) -> Response<Body> {
 
 #[cfg(test)]
 mod tests {
-    use base64::Engine;
-    use base64::engine::general_purpose::STANDARD;
-    use store::digest::{sha256, sha256_hex};
+    use std::collections::BTreeSet;
 
+    use store::digest::sha256_hex;
+
+    use super::super::filters;
     use super::*;
 
     /// The libraries, whose text is not ours.
@@ -174,45 +164,38 @@ mod tests {
     }
 
     #[test]
-    fn the_policy_admits_the_import_map_and_no_other_inline_script() {
-        assert_eq!(PAGE.matches("<script").count(), 3);
-        assert!(PAGE.contains("<script async src=\"console/early.js\"></script>"));
-        let (_, rest) = PAGE.split_once("<script type=\"importmap\">").unwrap();
-        let (map, _) = rest.split_once("</script>").unwrap();
-        let digest = format!("'sha256-{}'", STANDARD.encode(sha256(map.as_bytes())));
-        assert!(POLICY.to_str().unwrap().contains(&digest), "{digest}");
-    }
-
-    #[test]
-    fn the_page_names_each_module_of_its_first_screen_and_no_other() {
+    fn the_policy_admits_the_inline_scripts_of_the_page_and_no_other() {
         let page = page();
-        let links = page.split("rel=\"modulepreload\" href=\"console/").skip(1);
-        let named: BTreeSet<&str> = links.filter_map(|rest| rest.split('"').next()).collect();
-        for name in &named {
-            let module = FILES.iter().find(|(file, ..)| file == name);
-            let imported: Vec<_> = module.into_iter().flat_map(|(.., text)| imports(text)).collect();
-            assert!(imported.iter().all(|other| named.contains(other)), "{name}: {imported:?}");
+        let scripts: Vec<(&str, &str)> = page
+            .split("<script")
+            .skip(1)
+            .map(|rest| rest.split_once("</script>").unwrap().0.split_once('>').unwrap())
+            .collect();
+        let inline: Vec<&str> = scripts.iter().map(|(_, text)| *text).filter(|text| !text.is_empty()).collect();
+        assert_eq!((scripts.len(), inline.len()), (3, 2));
+        let policy = POLICY.to_str().unwrap();
+        assert_eq!(policy.matches("'sha256-").count(), 2);
+        for text in inline {
+            let digest = format!("'sha256-{}'", STANDARD.encode(sha256(text.as_bytes())));
+            assert!(policy.contains(&digest), "{digest}");
         }
-        for name in ["app.js", "calls.js", "list.js", filters::FILE, "preact.mjs", "hooks.mjs", "htm.mjs"] {
-            assert!(named.contains(name), "{name}: {named:?}");
-        }
-        assert!(!named.contains("settings.js") && !named.contains("overview.js"), "{named:?}");
-        let places = ["importmap", "modulepreload", FIRST_MODULE].map(|part| page.find(part).unwrap());
-        assert!(places.is_sorted(), "the links are behind the import map: {page}");
-        for (name, file) in LIBRARIES {
-            assert!(PAGE.contains(&format!("\"{name}\":\"./console/{file}\"")), "{name}");
-        }
+        let places = ["globalThis.askedEarly", "importmap", "console/first.js\"></script>"];
+        let places = places.map(|part| page.find(part).unwrap());
+        assert!(places.is_sorted(), "the list is asked for first, and a browser takes no import map behind a module");
     }
 
     #[test]
     fn every_module_that_a_file_imports_is_served_and_every_module_is_imported() {
-        // The page itself loads these.
-        let mut imported = BTreeSet::from(["app.js", "early.js"]);
-        for (_, _, text) in FILES {
-            imported.extend(imports(text));
+        // The first file begins from this one, and has the libraries.
+        let mut imported = BTreeSet::from(["app.js", "preact.mjs", "hooks.mjs", "htm.mjs"]);
+        for (name, _, text) in FILES.iter().filter(|(name, ..)| name.ends_with(".js")) {
+            let own: Vec<&str> = first::imports(text).filter_map(|(from, _)| from.strip_prefix("./")).collect();
+            let passed_on =
+                text.lines().filter(|line| line.starts_with("export {") && line.contains("from \"./")).count();
+            assert_eq!(own.len() + passed_on, text.matches("from \"./").count(), "an import of {name} is no line");
             // A screen is imported when it is wanted.
             let screens = text.split("import(\"./").skip(1).filter_map(|rest| rest.split('"').next());
-            imported.extend(screens);
+            imported.extend(own.into_iter().chain(screens));
         }
         let modules = FILES.iter().filter(|(_, media_type, _)| *media_type == JAVASCRIPT).map(|(name, ..)| *name);
         assert_eq!(imported, modules.chain([filters::FILE]).collect());
@@ -221,7 +204,7 @@ mod tests {
     #[test]
     fn each_list_that_is_asked_for_early_is_a_screen() {
         let text = |wanted: &str| FILES.iter().find(|(name, ..)| *name == wanted).unwrap().2;
-        let (_, rest) = text("early.js").split_once("const LISTS = [").unwrap();
+        let (_, rest) = EARLY.split_once("const LISTS = [").unwrap();
         let (names, _) = rest.split_once(']').unwrap();
         let names: Vec<&str> = names.split('"').skip(1).step_by(2).collect();
         assert!(names.contains(&"calls"), "{names:?}");
@@ -238,12 +221,6 @@ mod tests {
         let longest = |name: usize| format!(r"/^[\w.-]{{1,{name}}}$/");
         let [tool, argument] = [mcp::names::MAX_TOOL_NAME, mcp::names::MAX_NAME].map(longest);
         assert!(commands.contains(&format!("[toolName, argumentName] = [{tool}, {argument}]")), "{tool} {argument}");
-    }
-
-    #[test]
-    fn the_list_is_asked_for_before_the_modules_are_loaded() {
-        let page = page();
-        assert!(page.find("console/early.js").unwrap() < page.find("modulepreload").unwrap(), "{page}");
     }
 
     /// Problems that are in no record of a call. Routes without records answer with them, or the

@@ -1,4 +1,4 @@
-//! The script with the filters of lists, which the console shows above each list. It is made from
+//! The module with the filters of lists, which the console shows above each list. It is made from
 //! the declarations of the lists.
 
 use serde_json::{Map, Value, json};
@@ -9,8 +9,8 @@ use endpoint::route::{Query, Route};
 /// The name of the file.
 pub(super) const FILE: &str = "filters.js";
 
-/// The script. It exports the filters of each list of the operator that has some, by its path.
-pub(super) fn script(routes: &[&[Route]]) -> String {
+/// The module. It exports the filters of each list of the operator that has some, by its path.
+pub(super) fn module(routes: &[&[Route]]) -> String {
     let mut lists = Map::new();
     for route in routes.iter().copied().flatten().filter(|route| route.is_for_operators()) {
         for endpoint in route.methods {
@@ -22,7 +22,7 @@ pub(super) fn script(routes: &[&[Route]]) -> String {
             }
         }
     }
-    format!("export const filters = {};\n", Value::from(lists))
+    format!("export const declared = {};\n", Value::from(lists))
 }
 
 fn field(filter: &Parameter) -> Value {
@@ -72,8 +72,8 @@ mod tests {
 
     #[test]
     fn the_script_has_the_filters_of_each_list_of_the_operator() {
-        let script = script(&[ROUTES]);
-        let text = script.strip_prefix("export const filters = ").unwrap().strip_suffix(";\n").unwrap();
+        let script = module(&[ROUTES]);
+        let text = script.strip_prefix("export const declared = ").unwrap().strip_suffix(";\n").unwrap();
         let lists: Value = serde_json::from_str(text).unwrap();
         let filter = |list: &str, name: &str| {
             let filters = lists[list].as_array().unwrap();

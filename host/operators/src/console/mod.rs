@@ -18,6 +18,7 @@
 
 mod files;
 mod filters;
+mod first;
 mod oidc;
 mod session;
 

@@ -18,10 +18,7 @@ export class Refusal extends Error {
 /** A text as the value of a header, in UTF-8. Browsers send each character of a value as a byte. */
 export const headerText = (text) => String.fromCharCode(...new TextEncoder().encode(text));
 
-/**
- * What `early.js` has asked for: its path, and the answer. If that script runs after this module, the list is asked for without it: its
- * answer would wait for the next request, and be old then.
- */
+/** What `early.js` has asked for: its path, and the answer. */
 let early = globalThis.askedEarly;
 
 /** The answer to the request of `early.js`, if it is a success. Only the first who asks gets it, because the others want what is there now. */
@@ -107,7 +104,8 @@ export function useLoad(load, keys) {
   const again = useContext(Again);
   useLayoutEffect(() => {
     const gone = new AbortController();
-    setState((state) => ({ ...state, loading: true }));
+    // A state that stays the same is not drawn again.
+    setState((state) => (state.loading ? state : { ...state, loading: true }));
     load(gone.signal).then(
       (data) => !gone.signal.aborted && setState((state) => ({ data, loading: false, count: state.count + 1 })),
       (error) => {

@@ -3,9 +3,9 @@
 import { render } from "preact";
 import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { call, root, useDocument, useLoad } from "./api.js";
-import { placeOf } from "./find.js";
+import { Call, Calls } from "./calls.js";
 import { announce, Awaited, BusyButton, html, Live, Problem, tell, Text, text, Title } from "./parts.js";
-import { Again, go, read, to, usePlace } from "./route.js";
+import { Again, go, placeOf, read, to, usePlace } from "./route.js";
 import { words } from "./words.js";
 
 /** The entries of the menu. */
@@ -27,10 +27,10 @@ const MENU = [
 
 /**
  * The screens by the first part of the place: the module, and the names of the list and of one thing in it. Modules are loaded when they are
- * wanted, because the first list would wait for all of them.
+ * wanted, because the first list would wait for all of them. The screen that the console opens with is there.
  */
 const SCREENS = {
-  calls: [() => import("./calls.js"), "Calls", "Call"],
+  calls: [{ Calls, Call }, "Calls", "Call"],
   find: [() => import("./find.js"), undefined, "Find"],
   people: [() => import("./people.js"), undefined, "Person"],
   integrations: [() => import("./integrations.js"), "Integrations", "Integration"],
@@ -53,12 +53,15 @@ const SCREENS = {
 /** The time after which the other screens are loaded too: no one waits for them then, and all are of one version of the gateway. */
 const OTHERS_MS = 1000;
 
-const nothing = async () => ({});
+/** The time after which the page says that it loads. To draw that would delay the first list. */
+const LATE_MS = 300;
+
+/** Loads the module of a screen, unless it is there. */
+const prepare = ([module] = []) => typeof module === "function" && module().catch(() => null);
 
 function Screen({ place, session }) {
   const [name = "calls", id, operation] = place.parts;
-  const [load = nothing, list, one] = SCREENS[name] ?? [];
-  const { data: module, problem } = useLoad(load, [load]);
+  const [module, list, one] = SCREENS[name] ?? [];
   // A mistake of the console in one screen leaves the others. It is of one place: another one may be well, also in the same screen.
   const [fault, setFault] = useState(null);
   useErrorBoundary((error) => {
@@ -66,20 +69,27 @@ function Screen({ place, session }) {
     setFault({ place, error });
   });
   useEffect(() => {
-    const timer = setTimeout(() => Object.values(SCREENS).forEach(([load]) => load().catch(() => null)), OTHERS_MS);
+    const timer = setTimeout(() => Object.values(SCREENS).forEach(prepare), OTHERS_MS);
     return () => clearTimeout(timer);
   }, []);
   if (fault?.place === place) return html`<${Title}>${words.brokenScreen}<//><${Problem} of=${{ title: words.brokenScreenTodo, detail: String(fault.error) }} />`;
   const chosen = id === undefined ? list : one;
   if (!chosen) return html`<${Title}>${words.notFound}<//><p><a href=${to(["calls"])}>${words.calls.title}</a></p>`;
-  const Chosen = module?.[chosen];
-  // A browser may remember that a module did not come, so that asking for it again is of no use.
-  if (!Chosen) return html`<${Awaited} data=${Chosen} problem=${problem && { title: words.missingModule, detail: words.missingModuleTodo }} />`;
   // Another thing is another screen, so that nothing of the last one stays. The choices of an operation stay.
   const key = name === "try" ? name : `${name}/${id ?? ""}`;
-  return html`<${Again.Provider} value=${place.again}>
+  const show = (Chosen) => html`<${Again.Provider} value=${place.again}>
     <${Chosen} key=${key} id=${id} connector=${id} operation=${operation} query=${place.query} session=${session} />
   <//>`;
+  return typeof module === "function" ? html`<${Loaded} load=${module} name=${chosen} show=${show} />` : show(module[chosen]);
+}
+
+/** Shows a screen once its module is there. */
+function Loaded({ load, name, show }) {
+  const { data: module, problem } = useLoad(load, [load]);
+  const Chosen = module?.[name];
+  if (Chosen) return show(Chosen);
+  // A browser may remember that a module did not come, so that asking for it again is of no use.
+  return html`<${Awaited} data=${Chosen} problem=${problem && { title: words.missingModule, detail: words.missingModuleTodo }} />`;
 }
 
 function Menu({ place, session, onSignOut }) {
@@ -160,6 +170,7 @@ function SignIn({ ended, onDone }) {
 function Console() {
   const place = usePlace();
   const [{ session, hasEnded }, setState] = useState({});
+  const [isLate, setLate] = useState(false);
   const begin = (session) => setState({ session });
   useLayoutEffect(() => {
     call("GET", "/console/session").then(begin, () => begin(null));
@@ -178,7 +189,11 @@ function Console() {
     begin(null);
     announce(words.signedOut);
   };
-  if (session === undefined) return html`<${Awaited} />`;
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), LATE_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  if (session === undefined) return isLate && html`<${Awaited} />`;
   return html`
     <${Live} />
     ${session === null
@@ -189,5 +204,5 @@ function Console() {
 
 // The module of the screen is loaded while the gateway says whose session this is. `early.js` has asked for its list.
 const [name = "calls"] = read(location.hash).parts;
-SCREENS[name]?.[0]().catch(() => null);
+prepare(SCREENS[name]);
 render(html`<${Console} />`, document.getElementById("console"));

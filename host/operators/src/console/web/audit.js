@@ -1,9 +1,8 @@
 // The audit: every change by a person, a key or a file.
 
-import { placeOf } from "./find.js";
 import { List } from "./list.js";
 import { Actor, html, IdLink, Text, Time, Title } from "./parts.js";
-import { to } from "./route.js";
+import { placeOf, to } from "./route.js";
 import { words } from "./words.js";
 
 const say = words.audit;

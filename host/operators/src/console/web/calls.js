@@ -1,6 +1,6 @@
 // Records of calls: the list, and everything about one call.
 
-import { call as request, useDocument, useLoad, withQuery } from "./api.js";
+import { call, useDocument, useLoad, withQuery } from "./api.js";
 import { curl } from "./commands.js";
 import { List } from "./list.js";
 import { Actor, Awaited, Code, ExactTime, Facts, html, IdLink, Refresh, Section, State, Status, Table, Text, text, Time, Title } from "./parts.js";
@@ -125,7 +125,7 @@ const PLACES_OF_OWNERS = { caller: ["tries"], user: [], operator: ["connector", 
 /** The account of the call: its state, and what its provider said last. */
 function Account({ call: { tenant, connector, subject, user_identifier: account } }) {
   const wanted = withQuery("/admin/integrations", { tenant, connector, subject: subject ?? "", user_identifier: account, limit: 5 });
-  const { data, problem } = useLoad((signal) => request("GET", wanted, { signal }), [wanted]);
+  const { data, problem } = useLoad((signal) => call("GET", wanted, { signal }), [wanted]);
   const found = data?.integrations;
   if (!found) return html`<${Awaited} data=${found} problem=${problem} />`;
   if (!found.length) return html`<p>${say.noAccount(text(connector))}</p>`;

@@ -4,38 +4,10 @@
 import { useLayoutEffect } from "preact/hooks";
 import { call, ifUnknown, useLoad, withQuery } from "./api.js";
 import { Awaited, html, Title } from "./parts.js";
-import { to } from "./route.js";
+import { SECRET, to } from "./route.js";
 import { words } from "./words.js";
 
 const say = words.find;
-
-/** The places of things whose ids have a prefix. The id of a request may be any text. */
-const BY_PREFIX = {
-  key_: (id) => [["keys", id]],
-  int_: (id) => [["integrations", id]],
-  job_: (id) => [["jobs", id]],
-  trg_: (id) => [["triggers", id]],
-  inb_: (id) => [["inboxes", id]],
-  msg_: (id) => [["webhooks"], { id }],
-  evt_: (id) => [["webhooks"], { id }],
-  lnk_: (id) => [["audit"], { target: id }],
-  ags_: (id) => [["audit"], { target: id }],
-};
-
-/** What an API key or the token of an agent session begins with. */
-const SECRET = /^cg[ws]_/;
-
-/** The characters of a key that the gateway keeps, including the characters of `SECRET`. */
-const KEPT = 8;
-
-/**
- * The place of a text in the console: a path, and the query of a list. Only the beginning of a key gets into the address: the browser
- * keeps addresses, and proxies log the addresses of requests.
- */
-export function placeOf(text) {
-  const [, place] = Object.entries(BY_PREFIX).find(([prefix]) => text.startsWith(prefix)) ?? [];
-  return place ? place(text) : [["find", SECRET.test(text) ? text.slice(0, KEPT) : text]];
-}
 
 /** Returns `true` if there is an entry of the name. `lookups` are the lists in which one could be, with their filters. */
 async function isIn(lookups, signal) {

@@ -1,8 +1,8 @@
 // A list with filters and pages. Its state is in the address: filters, the cursor of the page, and the order.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { call, useLoad, withQuery } from "./api.js";
-import { filters as declared } from "./filters.js";
+import { declared } from "./filters.js";
 import { announce, Entry, html, Problem, Refresh, Table } from "./parts.js";
 import { go, to } from "./route.js";
 import { nextOrder, orderOf, sorted } from "./sort.js";
@@ -69,6 +69,10 @@ function filtersOf(path) {
 }
 
 function Filters({ filters, query, place }) {
+  const more = filters.filter((filter) => filter.isMore);
+  const isMoreSet = more.some((filter) => query[filter.name] !== undefined);
+  // Fields that no one sees are not made: those of times take a browser as long as some rows.
+  const [isOpen, setOpen] = useState(false);
   if (!filters.length) return null;
   const apply = (event) => {
     event.preventDefault();
@@ -79,13 +83,12 @@ function Filters({ filters, query, place }) {
     go(place, { ...Object.fromEntries(given.map(([name, value]) => [name, times.has(name) ? asTime(value) : value])), sort: query.sort });
   };
   const field = (filter) => html`<label key=${filter.name}>${words.filterLabel(filter.name)} <${Field} filter=${filter} value=${query[filter.name]} turn=${query} /></label>`;
-  const more = filters.filter((filter) => filter.isMore);
   return html`<form class="filters" role="search" aria-label=${words.filters} onSubmit=${apply}>
     ${filters.filter((filter) => !filter.isMore).map(field)}
     <button type="submit">${words.filter}</button>
-    ${more.length > 0 && html`<details open=${more.some((filter) => query[filter.name] !== undefined)}>
+    ${more.length > 0 && html`<details open=${isOpen || isMoreSet} onToggle=${(event) => setOpen(event.currentTarget.open)}>
       <summary>${words.moreFilters}</summary>
-      <div class="filters">${more.map(field)}</div>
+      ${(isOpen || isMoreSet) && html`<div class="filters">${more.map(field)}</div>`}
     </details>`}
   </form>`;
 }

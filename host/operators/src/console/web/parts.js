@@ -128,7 +128,11 @@ const FIRST_ROWS = 20;
  */
 export function Table({ caption, columns, rows, keyOf, busy, order, onSort, sortTitle }) {
   const [isWhole, setIsWhole] = useState(rows.length <= FIRST_ROWS);
-  useEffect(() => setIsWhole(true), []);
+  useLayoutEffect(() => {
+    // The browser calls this before it draws a frame, and the timer after that. An effect would not wait for a frame that takes long.
+    const frame = requestAnimationFrame(() => setTimeout(() => setIsWhole(true)));
+    return () => cancelAnimationFrame(frame);
+  }, []);
   const drawn = isWhole ? rows : rows.slice(0, FIRST_ROWS);
   return html`<table role="table" aria-busy=${busy || drawn.length < rows.length ? "true" : "false"} class=${onSort ? "sortable" : undefined}>
     <caption>${caption}</caption>

@@ -28,6 +28,34 @@ export function to(parts, query = {}) {
   return `#/${parts.map(encodeURIComponent).join("/")}${text && `?${text}`}`;
 }
 
+/** The places of things whose ids have a prefix. The id of a request may be any text. */
+const BY_PREFIX = {
+  key_: (id) => [["keys", id]],
+  int_: (id) => [["integrations", id]],
+  job_: (id) => [["jobs", id]],
+  trg_: (id) => [["triggers", id]],
+  inb_: (id) => [["inboxes", id]],
+  msg_: (id) => [["webhooks"], { id }],
+  evt_: (id) => [["webhooks"], { id }],
+  lnk_: (id) => [["audit"], { target: id }],
+  ags_: (id) => [["audit"], { target: id }],
+};
+
+/** What an API key or the token of an agent session begins with. */
+export const SECRET = /^cg[ws]_/;
+
+/** The characters of a key that the gateway keeps, including the characters of `SECRET`. */
+const KEPT = 8;
+
+/**
+ * The place of a text in the console: a path, and the query of a list. Only the beginning of a key gets into the address: the browser
+ * keeps addresses, and proxies log the addresses of requests.
+ */
+export function placeOf(text) {
+  const [, place] = Object.entries(BY_PREFIX).find(([prefix]) => text.startsWith(prefix)) ?? [];
+  return place ? place(text) : [["find", SECRET.test(text) ? text.slice(0, KEPT) : text]];
+}
+
 /** Tells that the place of the address was opened again. A browser tells nothing then. */
 const SAME = "console-same-place";
 
