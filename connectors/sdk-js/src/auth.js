@@ -1,5 +1,6 @@
 // How users authenticate at the service.
 
+import { camelCase } from "./host.js";
 import { Mistake, only } from "./mistake.js";
 
 export {
@@ -73,9 +74,4 @@ function one(value, tags, where) {
   only(value, tags, where);
   const [[tag, val]] = Object.entries(value);
   return { tag, val };
-}
-
-function camelCase(object) {
-  const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
-  return Object.fromEntries(Object.entries(object).map(([name, value]) => [camel(name), value]));
 }

@@ -26,3 +26,9 @@ export function payload(error) {
   if (error instanceof Error && error.payload === undefined) throw error;
   return error?.payload ?? error;
 }
+
+/** An object with the names that its members have in the contract. */
+export function camelCase(object) {
+  const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [camel(name), value]));
+}

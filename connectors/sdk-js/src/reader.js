@@ -59,14 +59,6 @@ export function scalar(text) {
   }
 }
 
-/**
- * The text without blanks between its tokens and without unneeded escapes: the shortest form in
- * UTF-8.
- */
-export function compact(text) {
-  return text.replace(/("[^"\\]*(?:\\.[^"\\]*)*")|[ \t\n\r]+/gs, (_, string) => (string ? JSON.stringify(unquoted(string)) : ""));
-}
-
 /** Text in which half of a surrogate pair is U+FFFD, as in Rust. */
 function unquoted(text) {
   const value = JSON.parse(text);

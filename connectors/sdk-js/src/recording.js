@@ -1,50 +1,36 @@
-// Recorded calls, which `connector-gateway connectors call --record` writes. Values stay JSON text,
-// so that numbers stay as the service wrote them.
+// Recorded calls, which `connector-gateway connectors call --record` writes. The crate `rows` answers
+// their requests, and compares a call with the recorded one.
 
 import { Fault } from "./fault.js";
 import { Document, HttpError, Request } from "./http.js";
 import { File } from "./outcome.js";
-import { compact, items, members } from "./reader.js";
-
-/** The format of recordings that this SDK reads. */
-const FORMAT = 1;
+import { replayed } from "./row_module.js";
 
 export class Recording {
-  #left;
-  #differences = [];
-  #answer;
-  #fails;
+  #text;
+  #asked = [];
 
   constructor(text) {
-    let parts;
-    try {
-      JSON.parse(text);
-      parts = membersOf(text.trim());
-      if (parts.format === undefined) throw new Error("it has no `format`");
-    } catch (error) {
-      throw new Error(`it is not a recording: ${error.message}`);
-    }
-    if (parts.format !== String(FORMAT)) {
-      throw new Error(`it has the format ${parts.format}, and this SDK reads format ${FORMAT}; record it again`);
-    }
-    this.operation = JSON.parse(parts.operation);
-    this.input = compact(parts.input);
-    /** Names, and values as JSON text. */
-    this.settings = members(parts.settings ?? "{}").map(({ name, value }) => [name, compact(value)]);
-    this.#left = items(parts.exchanges).map(exchangeOf);
-    this.#answer = parts.answer;
-    this.#fails = parts.problem !== undefined;
+    this.#text = text;
+    const { refused, operation, input, settings } = this.#replayed();
+    if (refused !== undefined) throw new Error(refused);
+    // Settings are pairs: a name, and the value as JSON text.
+    Object.assign(this, { operation, input, settings });
   }
 
-  /** The answer to a request of the contract. `parts` are the parts of a form with files. */
-  take(asked, parts = []) {
-    const index = this.#left.findIndex(({ request }) => isFor(request, asked, parts));
-    if (index < 0) {
-      const difference = `the recording has no request ${shown(asked)}`;
-      this.#differences.push(difference);
-      throw new HttpError({ tag: "denied", val: difference });
-    }
-    return this.#left.splice(index, 1)[0].answer;
+  #replayed(end) {
+    return replayed({ recording: this.#text, asked: this.#asked, end });
+  }
+
+  /**
+   * The answer to a request of the contract, and the end of a call whose last request it is. `parts` are
+   * the parts of a form with files.
+   */
+  take({ method, upstream, target, body }, parts) {
+    this.#asked.push({ method, upstream, [target.tag]: target.val, body: parts.length > 0 ? formOf(parts) : plain(body) });
+    const { denied, ...taken } = this.#replayed();
+    if (denied !== undefined) throw new HttpError({ tag: "denied", val: denied });
+    return taken;
   }
 
   /**
@@ -52,104 +38,30 @@ export class Recording {
    * a request.
    */
   compare(run, parts) {
-    let failure, answered;
+    let end;
     try {
-      answered = this.#answered(run(), parts);
+      end = this.#endOf(run(), parts);
     } catch (error) {
       if (!(error instanceof Fault || error instanceof HttpError)) throw error;
-      failure = error;
+      end = { tag: "failed", val: error.message };
     }
-    const unsent = this.#left.map(({ request }) => `the recording has a request that was not sent: ${nameOf(request)}`);
-    const differences = [...this.#differences, ...unsent];
-    if (differences.length === 0) {
-      if (failure && !this.#fails) differences.push(`an answer is recorded, and the operation failed: ${failure.message}`);
-      else if (!failure && this.#fails) differences.push("a problem is recorded, and the operation answered");
-      else if (!failure && answered !== undefined && !same(JSON.parse(this.#answer), JSON.parse(answered))) {
-        differences.push(`the answer differs: recorded ${compact(this.#answer)}, now ${answered}`);
-      }
-    }
+    const { differences } = this.#replayed(end);
     if (differences.length > 0) throw new Error(differences.join("\n  "));
   }
 
-  /** The answer as JSON text; `undefined` for a file. */
-  #answered(outcome, parts) {
-    if (outcome instanceof File) return undefined;
-    if (outcome instanceof Document) return outcome.text();
-    if (!(outcome instanceof Request)) return JSON.stringify(outcome);
-    const { status, body } = this.take(outcome.toContract(), parts(outcome));
-    if (status < 200 || status >= 300) throw Fault.upstream(status, `The service answered with status ${status}.`);
-    const text = Buffer.from(body).toString().trim() || "{}";
-    try {
-      JSON.parse(text);
-      return text;
-    } catch {
-      // A body that is not JSON is a file.
-      return undefined;
-    }
+  #endOf(outcome, parts) {
+    if (outcome instanceof File) return { tag: "file" };
+    if (outcome instanceof Request) return this.take(outcome.toContract(), parts(outcome)).end;
+    return { tag: "answer", val: outcome instanceof Document ? outcome.text() : JSON.stringify(outcome) };
   }
 }
 
-/** The members of an object by their names, as JSON text. */
-function membersOf(text) {
-  return Object.fromEntries(members(text).map(({ name, value }) => [name, value]));
+function formOf(parts) {
+  const base64 = ({ bytes, content_base64 }) => content_base64 ?? (bytes && Buffer.from(bytes).toString("base64"));
+  return { tag: "parts", val: parts.map(({ name, file_name, content_type, text, ...content }) => ({ name, file_name, content_type, text, base64: base64(content) })) };
 }
 
-function exchangeOf(text) {
-  const { request, answer } = membersOf(text);
-  const { status, headers = "[]", body } = membersOf(answer);
-  return {
-    request: JSON.parse(request),
-    answer: { status: Number(status), headers: JSON.parse(headers), body: body ? bytesOf(membersOf(body)) : new Uint8Array() },
-  };
-}
-
-function bytesOf({ json, text, base64 }) {
-  if (json !== undefined) return Buffer.from(compact(json));
-  return text !== undefined ? Buffer.from(JSON.parse(text)) : Buffer.from(JSON.parse(base64), "base64");
-}
-
-function isFor(recorded, { method, upstream, target, body }, parts) {
-  const isTarget = target.tag === "path" ? recorded.path === target.val : recorded.link === target.val;
-  if (recorded.method !== method.toUpperCase() || recorded.upstream !== upstream || !isTarget) return false;
-  if (!body || !recorded.body) return !body && !recorded.body;
-  return isBody(recorded.body, body, parts);
-}
-
-function isBody(recorded, { tag, val }, parts) {
-  if (parts.length > 0) return same(recorded.multipart, parts.map(recordedPart));
-  if (tag === "form") return same(recorded.form, val);
-  const sent = tag === "json" ? Buffer.from(val) : Buffer.from(val.bytes);
-  if ("json" in recorded) {
-    try {
-      return same(recorded.json, JSON.parse(sent.toString()));
-    } catch {
-      return false;
-    }
-  }
-  return "text" in recorded ? recorded.text === sent.toString() : recorded.base64 === sent.toString("base64");
-}
-
-/** A part as the gateway records it: a field as text, and a file in base64. */
-function recordedPart({ name, file_name, content_type, text, bytes, content_base64 }) {
-  if (file_name === undefined) return { name, ...(content_type && { content_type }), text };
-  const base64 = content_base64 ?? Buffer.from(bytes ?? text).toString("base64");
-  return { name, file_name, content_type: content_type ?? "application/octet-stream", base64 };
-}
-
-function nameOf({ method, upstream, path, link }) {
-  return `${method} ${upstream} ${path ?? link}`;
-}
-
-function shown({ method, upstream, target, body }) {
-  const text = `${method.toUpperCase()} ${upstream} ${target.val}`;
-  if (!body) return text;
-  const sent = { json: () => body.val, form: () => JSON.stringify(body.val), bytes: () => `of ${body.val.bytes.length} bytes` };
-  return `${text} with the body ${sent[body.tag]()}`;
-}
-
-function same(one, other) {
-  if (one === null || other === null || typeof one !== "object" || typeof other !== "object") return one === other;
-  const names = Object.keys(one);
-  if (Array.isArray(one) !== Array.isArray(other) || names.length !== Object.keys(other).length) return false;
-  return names.every((name) => Object.hasOwn(other, name) && same(one[name], other[name]));
+/** A body that is no form with files. */
+function plain(body) {
+  return body?.tag === "bytes" ? { tag: "bytes", val: [...body.val.bytes] } : body;
 }

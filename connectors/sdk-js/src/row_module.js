@@ -1,5 +1,5 @@
 // The crate `rows` as a WebAssembly module: the rules of rows, and the requests that follow from them,
-// and the rules for links and parts of forms.
+// the rules for links and parts of forms, and the replay of recordings.
 // It runs where a connector is built and tested. In a connector the gateway does all of this.
 
 import { existsSync, readFileSync } from "node:fs";
@@ -58,6 +58,9 @@ export const nextOf = (values) => ask({ link: values }).ok ?? undefined;
 
 /** The rule that the file name or the media type of a part of a form breaks; `undefined` if they break none. */
 export const brokenRule = ({ fileName, contentType }) => ask({ part: { file_name: fileName, content_type: contentType } }).ok ?? undefined;
+
+/** The call of a recording, the answer to the last request, and the differences if the operation has ended. */
+export const replayed = (question) => ask({ replay: question }).ok;
 
 /** A row with the names that its members have outside of JavaScript. */
 function plain(value) {

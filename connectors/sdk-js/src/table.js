@@ -221,8 +221,7 @@ function isSent({ check, via }) {
 
 /** An operation that a trigger names has the row `internal`, and no other operation has it. */
 function checkNamed(triggers, name, role) {
-  const roles = ["subscribe", "renew", "unsubscribe", "read", "recover", "identify"];
-  const named = roles.filter((known) => triggers.some((trigger) => trigger[known] === name));
+  const named = Object.keys(ROLES).filter((known) => triggers.some((trigger) => trigger[known] === name));
   if (role !== undefined && named.length === 0) throw new Mistake("a row with `internal` is for a trigger; name it in `triggers`");
   for (const known of named) {
     if (role !== known) throw new Mistake(`a trigger names it as \`${known}\`; write \`internal("${known}", …)\``);

@@ -185,7 +185,7 @@ export class Gateway {
 
   #recorded(request) {
     try {
-      return this.#recording.take(request, this.parts(request));
+      return this.#recording.take(request, this.parts(request)).answer;
     } catch (error) {
       if (error instanceof HttpError) throw { payload: error.error };
       throw error;

@@ -10,7 +10,6 @@ import re
 
 _BLANKS = re.compile(r"[ \t\n\r]*")
 _INTEGER = re.compile(r"(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
-_TOKENS = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\n\r]+', re.DOTALL)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 # Skips a value quickly: numbers are not converted.
 _SKIP = json.JSONDecoder(parse_float=len, parse_int=len, strict=False)
@@ -87,17 +86,6 @@ def integer(text: str) -> str | None:
     if zeros < 0 or len(whole) + len(fraction) + zeros > 19:
         return None
     return str(int(whole + fraction + "0" * zeros))
-
-
-def compact(text: str) -> str:
-    """The text without blanks between its tokens and without unneeded escapes: the shortest form in
-    UTF-8.
-    """
-    return _TOKENS.sub(lambda found: quoted(_plain(json.loads(found[1]))) if found[1] else "", text)
-
-
-def quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def written(value: object) -> str:

@@ -1,5 +1,5 @@
-"""The crate `rows` as a WebAssembly module: the rules of rows, the requests that follow from them, and
-the rules for links and parts of forms.
+"""The crate `rows` as a WebAssembly module: the rules of rows, the requests that follow from them, the
+rules for links and parts of forms, and the replay of recordings.
 
 It runs where a connector is built and tested. In a connector the gateway does all of this.
 """
@@ -70,3 +70,8 @@ def next_of(values: list[str]) -> str | None:
 def broken_rule(part: Mapping[str, Any]) -> str | None:
     """The rule that the file name or the media type of a part of a form breaks; `None` if they break none."""
     return _ask({"part": {"file_name": part.get("file_name"), "content_type": part.get("content_type")}})["ok"]
+
+
+def replayed(question: dict[str, Any]) -> dict[str, Any]:
+    """The call of a recording, the answer to the last request, and the differences if the operation has ended."""
+    return _ask({"replay": question})["ok"]

@@ -137,7 +137,8 @@ class _Host:
     def send(self, request: Request) -> _Response:
         self.gateway.requests.append(request)
         if self.gateway._recording is not None:
-            return _Response(Answer(*self.gateway._recording.take(request, self.gateway.parts(request))))
+            answer = self.gateway._recording.take(request, self.gateway.parts(request))["answer"]
+            return _Response(Answer(answer["status"], bytes(answer["body"]), answer["headers"]))
         missing = HttpError("failed", f"the test has no answer for {request.upstream} {request.path}")
         found = self.gateway._answers.pop(0) if self.gateway._answers else missing
         if isinstance(found, HttpError):

@@ -16,167 +16,6 @@ from .reader import written
 
 Role = Literal["subscribe", "renew", "unsubscribe", "read", "recover", "identify"]
 
-_INBOX = (
-    "name", "scope", "checks", "handshakes", "decode", "items", "id", "kind", "data", "time", "accounts", "visibility", "ignored", "lifecycle",
-    "max_body",
-)
-_TRIGGER = (
-    "name", "title", "description", "parameters", "payload", "example", "source", "kinds", "scopes", "inboxes", "key", "conditions", "subscribe",
-    "renew", "unsubscribe", "read", "recover", "identify", "requires_setting", "lifetime_seconds", "poll_seconds",
-)
-_HMAC = {
-    "hash": "sha256", "secret": "text", "encoding": "hex", "text": ["body"], "separator": "", "signature": None, "prefix": "",
-    "list_separator": None, "timestamp": None, "tolerance_seconds": 300,
-}
-_HMAC_QUERY = {"parameter": None, "hash": "sha256", "secret": "text", "encoding": "base64", "member": None, "prefix": ""}
-_JWT = {"place": None, "issuers": [], "jwks_url": None, "audience": "address", "claims": {}}
-_VISIBILITY = ("upstream", "path", "context", "parameter", "accounts", "cursor")
-_CONDITION = {"place": None, "comparison": "equals", "value": None, "pattern": ""}
-_NO_PARAMETERS = {"type": "object", "properties": {}, "additionalProperties": False}
-
-
-def _itself(value: Any) -> Any:
-    return value
-
-
-def _case(what: str, value: Any, cases: Mapping[str, Callable[[Any], Any] | None]) -> dict[str, Any]:
-    """A case of a variant: its name, or a dictionary whose only key is the name.
-
-    `None` among the cases stands for one without a value.
-    """
-    words: dict[str, Any] = {value: None} if isinstance(value, str) else dict(value or {})
-    [(word, given)] = words.items() if len(words) == 1 else [(None, None)]
-    if word not in cases:
-        known = (f'"{name}"' if make is None else f"{{ {name}: … }}" for name, make in cases.items())
-        raise Mistake(f"{what} is one of {', '.join(known)}")
-    make = cases[word]
-    tag = word.replace("_", "-")
-    return {"tag": tag} if make is None else {"tag": tag, "val": make(given)}
-
-
-def _place(value: Any) -> dict[str, Any]:
-    cases = {"header": _itself, "header_field": list, "pointer": _itself, "query": _itself, "body_hash": None}
-    return _case("a place", value, cases)
-
-
-def _maybe_place(value: Any) -> dict[str, Any] | None:
-    return None if value is None else _place(value)
-
-
-def _check(value: Any) -> dict[str, Any]:
-    return _case("a check", value, {"hmac": _hmac, "token": _place, "jwt": _jwt})
-
-
-def _hmac(declared: Mapping[str, Any]) -> dict[str, Any]:
-    only(declared, _HMAC, "`hmac`")
-    hmac = {**_HMAC, **declared}
-    parts = {"body": None, "timestamp": None, "header": _itself, "literal": _itself}
-    hmac["text"] = [_case("a part of `text`", part, parts) for part in hmac["text"]]
-    hmac["signature"], hmac["timestamp"] = _place(hmac["signature"]), _maybe_place(hmac["timestamp"])
-    return hmac
-
-
-def _jwt(declared: Mapping[str, Any]) -> dict[str, Any]:
-    only(declared, _JWT, "`jwt`")
-    jwt = {**_JWT, **declared}
-
-    def claim(value: Any) -> dict[str, Any]:
-        if isinstance(value, str):
-            return {"tag": "literal", "val": value}
-        return _case("a claim", value, {"literal": _itself, "setting": _itself})
-
-    jwt["place"] = _place(jwt["place"])
-    jwt["audience"] = _case("`audience`", jwt["audience"], {"address": None, "setting": _itself})
-    jwt["claims"] = [[name, claim(value)] for name, value in jwt["claims"].items()]
-    return jwt
-
-
-def _handshake(value: Any) -> dict[str, Any]:
-    return _case("a handshake", value, {"echo_query": _itself, "echo_member": _echo_member, "hmac_query": _hmac_query})
-
-
-def _echo_member(echo: Mapping[str, Any]) -> dict[str, Any]:
-    only(echo, ("when", "member"), "`echo_member`")
-    return {"when": list(echo.get("when", ())), "member": echo.get("member")}
-
-
-def _hmac_query(query: Mapping[str, Any]) -> dict[str, Any]:
-    only(query, _HMAC_QUERY, "`hmac_query`")
-    return {**_HMAC_QUERY, **query}
-
-
-def _account_key(key: Mapping[str, Any]) -> dict[str, Any]:
-    only(key, ("place", "account"), "a key of `accounts`")
-    return {"place": _place(key.get("place")), "account": key.get("account")}
-
-
-def _visibility(declared: Mapping[str, Any]) -> dict[str, Any]:
-    only(declared, _VISIBILITY, "`visibility`")
-    return {**{word: declared.get(word) for word in _VISIBILITY}, "cursor": list(declared.get("cursor", ()))}
-
-
-def _inbox(inbox: Mapping[str, Any]) -> dict[str, Any]:
-    only(inbox, _INBOX, "an inbox")
-    visibility = inbox.get("visibility")
-    return {
-        "name": inbox.get("name"),
-        "scope": inbox.get("scope", "subscription"),
-        "checks": [_check(check) for check in inbox.get("checks", ())],
-        "handshakes": [_handshake(handshake) for handshake in inbox.get("handshakes", ())],
-        "decode": inbox.get("decode"),
-        "items": inbox.get("items"),
-        "id": [_place(place) for place in inbox.get("id", ())],
-        "kind": [_place(place) for place in inbox.get("kind", ())],
-        "data": inbox.get("data", ""),
-        "time": _maybe_place(inbox.get("time")),
-        "accounts": [_account_key(key) for key in inbox.get("accounts", ())],
-        "visibility": None if visibility is None else _visibility(visibility),
-        "ignored": list(inbox.get("ignored", ())),
-        "lifecycle": [list(pair) for pair in inbox.get("lifecycle", {}).items()],
-        "max_body": inbox.get("max_body", 1 << 20),
-    }
-
-
-def _condition(declared: Mapping[str, Any]) -> dict[str, Any]:
-    only(declared, _CONDITION, "a condition")
-    found = {**_CONDITION, **declared}
-    values = {"parameter": _itself, "account": _itself, "literal": _itself}
-    found["place"], found["comparison"] = _place(found["place"]), found["comparison"].replace("_", "-")
-    found["value"] = _case("the value of a condition", found["value"], values)
-    return found
-
-
-def _trigger(trigger: Mapping[str, Any]) -> dict[str, Any]:
-    only(trigger, _TRIGGER, "a trigger")
-    if trigger.get("source") not in ("carried", "read"):
-        raise Mistake('`source` of a trigger is "carried" or "read"')
-    return {
-        "name": trigger.get("name"),
-        "title": trigger.get("title"),
-        "description": cleandoc(trigger.get("description", "")),
-        "parameters": written(trigger.get("parameters", _NO_PARAMETERS)),
-        "payload": written(trigger.get("payload", {"type": "object"})),
-        "example": written(trigger.get("example", {})),
-        "source": trigger["source"],
-        **{word: list(trigger.get(word, ())) for word in ("kinds", "scopes", "inboxes", "key")},
-        "conditions": [_condition(condition) for condition in trigger.get("conditions", ())],
-        **{word: trigger.get(word) for word in ROLES},
-        "requires_setting": trigger.get("requires_setting"),
-        "lifetime_seconds": trigger.get("lifetime_seconds"),
-        "poll_seconds": trigger.get("poll_seconds", 300),
-    }
-
-
-def events_of(inboxes: Sequence[Mapping[str, Any]], triggers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The declarations of a table. A value of a variant is `{"tag": …, "val": …}`."""
-    found: dict[str, Any] = {"inboxes": [], "triggers": []}
-    for what, declared, make in (("inbox", inboxes, _inbox), ("trigger", triggers, _trigger)):
-        for one in declared:
-            with within(f"{what} `{one.get('name')}`"):
-                found["inboxes" if what == "inbox" else "triggers"].append(make(one))
-    return found
-
-
 _SUBSCRIPTION = ("upstream_id", "state", "parameters")
 _SCHEMAS: dict[str, Any] = {
     "parameters": {"type": "object"}, "kinds": {"type": "array", "items": {"type": "string"}}, "upstream_id": {"type": "string"}, "state": {},
@@ -192,6 +31,114 @@ ROLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "recover": ("Let the service send failed notifications again", _SUBSCRIPTION),
     "identify": ("What the account sees", ("parameters",)),
 }
+
+#: Makes a value of the contract. It is called with the author's value, or without an argument if there is none.
+Make = Callable[..., Any]
+
+
+def _itself(value: Any = None) -> Any:
+    return value
+
+
+def _or(by_default: Any, make: Make = _itself) -> Make:
+    return lambda value=by_default: make(value)
+
+
+def _if_given(make: Make) -> Make:
+    return lambda value=None: None if value is None else make(value)
+
+
+def _list(make: Make) -> Make:
+    return _or((), lambda values: [make(value) for value in values])
+
+
+def _pairs(make: Make) -> Make:
+    return _or({}, lambda values: [[name, make(value)] for name, value in values.items()])
+
+
+def _record(what: str, **members: Make) -> Make:
+    """A record of the contract, with what makes each of its members."""
+
+    def make(declared: Any = None) -> dict[str, Any]:
+        only(declared, members, what)
+        return {word: member(declared[word]) if word in declared else member() for word, member in members.items()}
+
+    return make
+
+
+def _one_of(what: str, **cases: Make | None) -> Make:
+    """A case of a variant: its name, or a dictionary whose only key is the name.
+
+    `None` among the cases stands for one without a value.
+    """
+
+    def make(value: Any = None) -> dict[str, Any]:
+        words: dict[str, Any] = {value: None} if isinstance(value, str) else dict(value or {})
+        [(word, given)] = words.items() if len(words) == 1 else [(None, None)]
+        if word not in cases:
+            known = (f'"{name}"' if case is None else f"{{ {name}: … }}" for name, case in cases.items())
+            raise Mistake(f"{what} is one of {', '.join(known)}")
+        case, tag = cases[word], word.replace("_", "-")
+        return {"tag": tag} if case is None else {"tag": tag, "val": case(given)}
+
+    return make
+
+
+def _source(value: Any = None) -> Any:
+    if value not in ("carried", "read"):
+        raise Mistake('`source` of a trigger is "carried" or "read"')
+    return value
+
+
+_place = _one_of("a place", header=_itself, header_field=list, pointer=_itself, query=_itself, body_hash=None)
+_claim = _one_of("a claim", literal=_itself, setting=_itself)
+_hmac = _record(
+    "`hmac`", hash=_or("sha256"), secret=_or("text"), encoding=_or("hex"),
+    text=_or(["body"], _list(_one_of("a part of `text`", body=None, timestamp=None, header=_itself, literal=_itself))),
+    separator=_or(""), signature=_place, prefix=_or(""), list_separator=_itself, timestamp=_if_given(_place), tolerance_seconds=_or(300),
+)
+_jwt = _record(
+    "`jwt`", place=_place, issuers=_or([]), jwks_url=_itself, audience=_or("address", _one_of("`audience`", address=None, setting=_itself)),
+    claims=_pairs(lambda value: _claim({"literal": value} if isinstance(value, str) else value)),
+)
+_handshake = _one_of(
+    "a handshake", echo_query=_itself, echo_member=_record("`echo_member`", when=_or((), list), member=_itself),
+    hmac_query=_record(
+        "`hmac_query`", parameter=_itself, hash=_or("sha256"), secret=_or("text"), encoding=_or("base64"), member=_itself, prefix=_or("")
+    ),
+)
+_inbox = _record(
+    "an inbox", name=_itself, scope=_or("subscription"), checks=_list(_one_of("a check", hmac=_hmac, token=_place, jwt=_jwt)),
+    handshakes=_list(_handshake), decode=_itself, items=_itself, id=_list(_place), kind=_list(_place), data=_or(""), time=_if_given(_place),
+    accounts=_list(_record("a key of `accounts`", place=_place, account=_itself)),
+    visibility=_if_given(_record(
+        "`visibility`", upstream=_itself, path=_itself, context=_itself, parameter=_itself, accounts=_itself, cursor=_or((), list)
+    )),
+    ignored=_or((), list), lifecycle=_pairs(_itself), max_body=_or(1 << 20),
+)
+_condition = _record(
+    "a condition", place=_place, comparison=_or("equals", lambda value: value.replace("_", "-")),
+    value=_one_of("the value of a condition", parameter=_itself, account=_itself, literal=_itself), pattern=_or(""),
+)
+_trigger = _record(
+    "a trigger", name=_itself, title=_itself, description=_or("", cleandoc),
+    parameters=_or({"type": "object", "properties": {}, "additionalProperties": False}, written), payload=_or({"type": "object"}, written),
+    example=_or({}, written), source=_source, kinds=_or((), list), scopes=_or((), list), inboxes=_or((), list), key=_or((), list),
+    conditions=_list(_condition), **{role: _itself for role in ROLES}, requires_setting=_itself, lifetime_seconds=_itself, poll_seconds=_or(300),
+)
+
+
+def events_of(inboxes: Sequence[Mapping[str, Any]], triggers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The declarations of a table. A value of a variant is `{"tag": …, "val": …}`."""
+    return {"inboxes": _each("inbox", inboxes, _inbox), "triggers": _each("trigger", triggers, _trigger)}
+
+
+def _each(what: str, declared: Sequence[Mapping[str, Any]], make: Make) -> list[dict[str, Any]]:
+    found = []
+    for one in declared:
+        with within(f"{what} `{one.get('name')}`"):
+            found.append(make(one))
+    return found
 
 
 def input_schema(role: str) -> dict[str, Any]:

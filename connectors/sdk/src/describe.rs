@@ -1,7 +1,8 @@
 //! The manifest, built from the table when the gateway loads the connector.
 
-use crate::auth::{ApiKey, Auth, KeyPlacement, OAuth2, Revocation};
+use crate::auth::{ApiKey, Auth, Identity, KeyPlacement, OAuth2 as Oauth2, Revocation};
 use crate::bindings::gateway::connector::manifest as wit;
+use crate::declared::{Declared, records, same, variants};
 use crate::table::{Connector, CredentialUse, Imprint, NextPage, Operation, Pages, RateLimit, Setting, Upstream};
 use crate::texts::{self, Texts};
 
@@ -16,8 +17,8 @@ pub(crate) fn describe(connector: &Connector) -> wit::Manifest {
         imprint: imprint(&connector.imprint),
         auth: auth(&connector.auth),
         upstreams: upstreams.map(|(index, found)| upstream(found, index == 0, &connector.auth)).collect(),
-        rate_limits: connector.rate_limits.iter().map(rate_limit).collect(),
-        settings: connector.settings.iter().map(setting).collect(),
+        rate_limits: connector.rate_limits.declared(),
+        settings: connector.settings.declared(),
         operations: connector.operations.iter().zip(texts::of(connector)).map(operation).collect(),
     }
 }
@@ -42,21 +43,8 @@ fn upstream(upstream: &Upstream, first: bool, auth: &Auth) -> wit::Upstream {
         name: upstream.name.to_owned(),
         base_url: upstream.base_url.to_owned(),
         credential: upstream.credential.unwrap_or(by_default),
-        link_hosts: strings(upstream.link_hosts),
+        link_hosts: upstream.link_hosts.declared(),
         pacing: upstream.pacing,
-    }
-}
-
-fn rate_limit(limit: &RateLimit) -> wit::RateLimit {
-    wit::RateLimit { name: limit.name.to_owned(), requests: limit.requests, period_seconds: limit.period_seconds }
-}
-
-fn setting(setting: &Setting) -> wit::Setting {
-    wit::Setting {
-        name: setting.name.to_owned(),
-        schema: setting.schema.to_owned(),
-        default: setting.default.map(str::to_owned),
-        documentation: setting.documentation.to_owned(),
     }
 }
 
@@ -99,60 +87,39 @@ fn pagination(pages: Pages) -> wit::Pagination {
 fn auth(auth: &Auth) -> wit::AuthScheme {
     match auth {
         Auth::None => wit::AuthScheme::None,
-        Auth::OAuth2(client) => wit::AuthScheme::Oauth2(oauth2(client)),
-        Auth::ApiKey(key) => wit::AuthScheme::ApiKey(api_key(key)),
+        Auth::OAuth2(client) => wit::AuthScheme::Oauth2(client.declared()),
+        Auth::ApiKey(key) => wit::AuthScheme::ApiKey(key.declared()),
     }
 }
 
-fn oauth2(client: &OAuth2) -> wit::Oauth2 {
-    wit::Oauth2 {
-        provider: client.provider.to_owned(),
-        authorization_url: client.authorization_url.to_owned(),
-        token_url: client.token_url.to_owned(),
-        refresh_url: client.refresh_url.map(str::to_owned),
-        revocation: client.revocation.map(|revocation| match revocation {
-            Revocation::Form(url) => wit::Revocation::Form(url.to_owned()),
-            Revocation::Bearer(url) => wit::Revocation::Bearer(url.to_owned()),
-            Revocation::Delete(url) => wit::Revocation::Delete(url.to_owned()),
-        }),
-        scopes: strings(client.scopes),
-        scope_separator: client.scope_separator.to_owned(),
-        scope_parameter: client.scope_parameter.to_owned(),
-        authorization_parameters: pairs(client.authorization_parameters),
-        token_parameters: pairs(client.token_parameters),
-        pkce: client.pkce,
-        client_authentication: client.client_authentication,
-        token_pointer: client.token_pointer.to_owned(),
-        default_lifetime_seconds: client.default_lifetime_seconds,
-        form_field: client.form_field.map(str::to_owned),
-        revokes_replaced_grants: client.revokes_replaced_grants,
-        identity: client.identity.map(|identity| wit::Identity {
-            operation: identity.operation.to_owned(),
-            id: identity.id.to_owned(),
-            email: identity.email.map(str::to_owned),
-            name: identity.name.map(str::to_owned),
-        }),
-    }
-}
+impl Declared for KeyPlacement {
+    type Contract = wit::KeyPlacement;
 
-fn api_key(key: &ApiKey) -> wit::ApiKey {
-    wit::ApiKey {
-        placement: match key.placement {
-            KeyPlacement::Header { name, prefix } => {
-                wit::KeyPlacement::Header(wit::KeyHeader { name: name.to_owned(), prefix: prefix.to_owned() })
+    fn declared(&self) -> wit::KeyPlacement {
+        match self {
+            Self::Header { name, prefix } => {
+                wit::KeyPlacement::Header(wit::KeyHeader { name: name.declared(), prefix: prefix.declared() })
             }
-            KeyPlacement::Query(name) => wit::KeyPlacement::Query(name.to_owned()),
-            KeyPlacement::Basic => wit::KeyPlacement::Basic,
-        },
-        form_field: key.form_field.map(str::to_owned),
-        check: key.check.map(str::to_owned),
+            Self::Query(name) => wit::KeyPlacement::Query(name.declared()),
+            Self::Basic => wit::KeyPlacement::Basic,
+        }
     }
 }
 
-fn strings(items: &[&str]) -> Vec<String> {
-    items.iter().map(|item| (*item).to_owned()).collect()
+same!(wit::ClientAuthentication);
+
+records! {
+    RateLimit { name, requests, period_seconds }
+    Setting { name, schema, default, documentation }
+    Oauth2 {
+        provider, authorization_url, token_url, refresh_url, revocation, scopes, scope_separator, scope_parameter,
+        authorization_parameters, token_parameters, pkce, client_authentication, token_pointer,
+        default_lifetime_seconds, form_field, revokes_replaced_grants, identity,
+    }
+    Identity { operation, id, email, name }
+    ApiKey { placement, form_field, check }
 }
 
-fn pairs(items: &[(&str, &str)]) -> Vec<(String, String)> {
-    items.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+variants! {
+    Revocation { Form(url), Bearer(url), Delete(url) }
 }

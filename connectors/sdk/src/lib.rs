@@ -52,6 +52,7 @@
 //! - `table`: the types of the constant data that the macro makes.
 //! - `texts`: the texts of the manifest.
 //! - `run` and `describe`: the exports of the component.
+//! - `declared`: the constants of a table in the types of the contract.
 //! - `additions`: what a component declares in addition to its manifest.
 //! - `declare`: what the component declares before it returns its manifest.
 //! - `allocator`: the memory of the component.
@@ -66,6 +67,7 @@ pub mod config;
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]
 pub mod declare;
+mod declared;
 mod describe;
 pub mod http;
 pub mod input;

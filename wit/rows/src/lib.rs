@@ -20,6 +20,7 @@
 //! - `encoding`: percent-encoding.
 //! - `form`: forms.
 //! - `reader`: reads JSON text without copying it.
+//! - `recording`: a recorded call, which the tests of the SDKs replay. It needs the feature `recordings`.
 
 mod body;
 mod check;
@@ -28,6 +29,8 @@ pub mod encoding;
 pub mod form;
 mod path;
 pub mod reader;
+#[cfg(feature = "recordings")]
+pub mod recording;
 mod refusal;
 mod request;
 mod row;

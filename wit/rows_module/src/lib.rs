@@ -1,7 +1,7 @@
 //! The crate `rows` as a core WebAssembly module without imports, for the SDKs of other languages. It
 //! runs on the machine of an author: the build checks the rows of a table with it, and tests make the
-//! requests of rows with it, and read links and parts of forms. In a connector the gateway does all of
-//! this.
+//! requests of rows with it, read links and parts of forms, and replay recordings. In a connector the
+//! gateway does all of this.
 //!
 //! A question and its answer are JSON texts in UTF-8. The caller asks for `room`, writes the question
 //! there, calls `answer`, and reads as many bytes at `place`.
@@ -239,6 +239,30 @@ mod tests {
         assert_eq!(refused, json!({"ok": "Give the name of a file, and not of a folder."}));
         let refused = ask(&json!({"part": {"file_name": null, "content_type": "a"}}));
         assert_eq!(refused, json!({"ok": "Give a media type such as `image/png`."}));
+    }
+
+    #[test]
+    fn a_recording_answers_requests_and_is_compared_with_the_call() {
+        let request = json!({"method": "GET", "upstream": "api", "path": "/a"});
+        let exchange = json!({"request": request, "answer": {"status": 200, "body": {"json": {"n": 1.0}}}});
+        let recording = json!({
+            "format": 1, "operation": "one", "input": {"a": 1.0}, "exchanges": [exchange], "answer": {"n": 1},
+        });
+        let replay = |asked: Value, end: Value| {
+            ask(&json!({"replay": {"recording": recording.to_string(), "asked": asked, "end": end}}))["ok"].clone()
+        };
+        let begun = replay(json!([]), Value::Null);
+        assert_eq!(begun, json!({"operation": "one", "input": "{\"a\":1.0}", "settings": []}));
+        let asked = json!({"method": "get", "upstream": "api", "path": "/a"});
+        let answered = replay(json!([asked]), Value::Null);
+        assert_eq!(answered["answer"], json!({"status": 200, "headers": [], "body": b"{\"n\":1.0}"}));
+        assert_eq!(replay(json!([asked]), answered["end"].clone())["differences"], json!([]));
+        let unsent = replay(json!([]), json!({"tag": "file"}));
+        assert_eq!(unsent["differences"], json!(["the recording has a request that was not sent: GET api /a"]));
+        let again = replay(json!([asked, asked]), Value::Null);
+        assert_eq!(again["denied"], "the recording has no request GET api /a");
+        let refused = ask(&json!({"replay": {"recording": "{}"}}))["ok"]["refused"].to_string();
+        assert!(refused.contains("it is not a recording"), "{refused}");
     }
 
     #[test]

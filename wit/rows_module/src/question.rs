@@ -7,6 +7,7 @@ use contract_rules::manifest::{About, AboutOperation, Violation, check_trigger_a
 use contract_rules::schema::Kind;
 use contract_rules::trigger::{Inbox, Trigger};
 use contract_rules::{Broken, link, multipart, schema};
+use rows::recording::{Asked, End, Recording};
 use rows::table::{background, next_page, setting_type};
 use rows::{
     Body, Connector, Content, Declaration, DeclaredHeader, Mistake, Part, Place, Refusal, Row, check_headers,
@@ -28,6 +29,8 @@ enum Question<'a> {
     Link(Vec<String>),
     /// The rule that a part of a form breaks.
     Part(Named),
+    /// The answers of a recorded call, and the differences to it.
+    Replay(Replay),
 }
 
 #[derive(Deserialize)]
@@ -121,6 +124,18 @@ struct Named {
     content_type: Option<String>,
 }
 
+/// A recording, with all that an operation did.
+#[derive(Deserialize)]
+struct Replay {
+    /// The text of the file.
+    recording: String,
+    /// The requests, in their order.
+    #[serde(default)]
+    asked: Vec<Asked>,
+    /// Set once the operation has ended.
+    end: Option<End>,
+}
+
 struct Settings(BTreeMap<String, String>);
 
 impl rows::Settings for Settings {
@@ -138,6 +153,7 @@ pub fn answer_to(question: &[u8]) -> String {
         Ok(Question::Request(asked)) => request(*asked),
         Ok(Question::Link(values)) => json!({"ok": link::next_of(values.iter().map(String::as_str))}),
         Ok(Question::Part(named)) => json!({"ok": broken(&named)}),
+        Ok(Question::Replay(asked)) => json!({"ok": replay(asked)}),
         Err(error) => json!({"unknown": error.to_string()}),
     };
     answer.to_string()
@@ -258,6 +274,32 @@ fn broken(Named { file_name, content_type }: &Named) -> Option<String> {
     let name = file_name.as_deref().map_or(Ok(()), multipart::file_name);
     let media_type = content_type.as_deref().map_or(Ok(()), multipart::media_type);
     name.and(media_type).err().map(|broken| broken.to_string())
+}
+
+/// The call of a recording, the answer to the last request, and the differences if the operation has ended.
+fn replay(Replay { recording, asked, end }: Replay) -> Value {
+    let mut recording = match Recording::read(&recording) {
+        Ok(recording) => recording,
+        Err(why) => return json!({"refused": why}),
+    };
+    let Recording { operation, input, settings, .. } = &recording;
+    let mut found = json!({"operation": operation, "input": input, "settings": settings});
+    let mut last = None;
+    for asked in &asked {
+        last = Some(recording.take(asked));
+    }
+    match last {
+        Some(Ok(answer)) => {
+            found["end"] = json!(End::forwarded(answer.status, &answer.body));
+            found["answer"] = json!(answer);
+        }
+        Some(Err(why)) => found["denied"] = json!(why),
+        None => {}
+    }
+    if let Some(end) = end {
+        found["differences"] = json!(recording.differences(&end));
+    }
+    found
 }
 
 fn body_json(body: Body) -> Value {

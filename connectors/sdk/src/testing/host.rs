@@ -8,7 +8,7 @@ pub(crate) mod http {
 
     use crate::http::{Error, Request};
     use crate::json::Kind;
-    use crate::testing::{Answer, State, current, document::Document};
+    use crate::testing::{Answer, State, current, document::Document, recording::asked};
 
     /// A prepared response.
     #[derive(Clone, Debug)]
@@ -27,7 +27,8 @@ pub(crate) mod http {
         state.requests.push(Rc::clone(&request));
         let parts = state.parts(request.body.as_ref()).map(<[_]>::to_vec);
         if let Some(recorded) = &mut state.recorded {
-            return recorded.take(&request, parts.as_deref()).map(Response);
+            let answer = recorded.take(&asked(&request, parts.as_deref())).map_err(Error::Denied)?;
+            return Ok(Response(answer.into()));
         }
         state.answers.pop_front().unwrap_or(Err(Error::Failed(unprepared))).map(Response)
     }

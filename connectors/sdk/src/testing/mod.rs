@@ -52,7 +52,7 @@ struct State {
     upstreams: &'static [Upstream],
     answers: VecDeque<Result<Answer, Error>>,
     /// Returns responses instead of the prepared ones.
-    recorded: Option<recording::Responses>,
+    recorded: Option<rows::recording::Recording>,
     requests: Vec<Rc<Request>>,
     settings: BTreeMap<String, String>,
     storage: BTreeMap<String, Vec<u8>>,
