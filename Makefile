@@ -24,8 +24,8 @@ EXAMPLES := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard connectors/examples/*/
 CONNECTORS := $(filter-out sdk,$(notdir $(patsubst %/Cargo.toml,%,$(wildcard connectors/*/Cargo.toml))))
 GUESTS := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard tests/guests/*/Cargo.toml)))
 # The parts of `make test-all` that need an installation. A test of a part is ignored unless its make target runs, and is in a module
-# with the name of the part.
-PARTS := clients browser languages authors documents shipping
+# with the name of the part. The longest ones are first, so that no long one is left at the end if two run at once.
+PARTS := authors languages browser clients shipping documents
 # Packages of Python and Node.js, and programs of Debian's packages, for a part of the tests: target/python/PART, target/node/PART and
 # target/debian/PART. `core` is what `make test` needs. A changed list of packages installs them anew.
 PYTHON := target/python
@@ -47,6 +47,9 @@ FROZEN := $(foreach version,$(notdir $(wildcard wit/frozen/*)),$(addprefix targe
 WIT_BINDGEN := target/wit-bindgen/bin/wit-bindgen
 # The crates of the page about libraries, some of which the gateway does not have. Cargo keeps them, so that the page's test needs no network.
 CRATES := target/crates
+# The packages and programs of others that the tests need, except $(WIT_BINDGEN), whose build takes minutes.
+INSTALLED := $(addprefix $(DEBIAN)/,core languages shipping) $(addprefix $(NODE)/,clients browser documents languages) \
+  $(addprefix $(PYTHON)/,clients shipping) $(COMPONENTIZE_JS) $(COMPONENTIZE_PY) $(HELM) $(CRATES)
 # The last commit of the release before, and its gateway.
 PREVIOUS_COMMIT := 0b29fd93fdaeaf0846030332f4daa1ed48cdbb53
 PREVIOUS := target/previous/$(PREVIOUS_COMMIT)/connector-gateway
@@ -55,8 +58,14 @@ FUZZ_TARGETS := $(basename $(notdir $(wildcard host/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 60
 CARGO_DENY := 0.20.2
 
-# Product tests mostly wait for processes and sockets, and some for each other, so three of them share a core.
-export RUST_TEST_THREADS ?= $(shell echo $$((3 * $$(nproc))))
+# Tests mostly wait for processes and sockets, and some for each other, so three of them share a core. In `make test`, five share a
+# core, because some of its tests wait for a minute to pass.
+TESTS_PER_CORE := 3
+test test-product: TESTS_PER_CORE := 5
+export RUST_TEST_THREADS ?= $(shell echo $$(($(TESTS_PER_CORE) * $$(nproc))))
+
+# Otherwise Cargo would share the jobs of `make --jobs`, and each of two targets would build on one core.
+export CARGO_MAKEFLAGS :=
 
 # Debian packages that a fresh machine needs: a C compiler for SQLite and the TLS library, and curl and git for commands of tests.
 PACKAGES := gcc g++ libc6-dev make curl ca-certificates git
@@ -64,8 +73,9 @@ PACKAGES := gcc g++ libc6-dev make curl ca-certificates git
 PYTHON_PACKAGES := python3 python3-pip python3-venv
 NODE_PACKAGES := nodejs npm
 
-.PHONY: help setup setup-python setup-node build shipped guests run demo check sdks languages frozen test test-all $(addprefix test-,$(PARTS)) \
-  test-unit test-simulation test-sdks test-product test-conformance test-upgrade soak fuzz fuzz-api audit browser bench profile dist lint lint-docs clean
+.PHONY: help setup setup-python setup-node build shipped guests run demo check sdks languages frozen test test-all test-parts $(addprefix test-,$(PARTS)) \
+  installations test-unit test-simulation test-sdks test-product test-conformance test-upgrade soak fuzz fuzz-api audit browser bench profile dist lint \
+  lint-docs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,12 +90,12 @@ setup-python:
 setup-node:
 	@$(call install,node npm,$(NODE_PACKAGES),for tools of the tests)
 
-# Installs the Debian packages $(2) if one of the programs $(1) is missing, and says why: $(3).
+# Installs the Debian packages $(2) if one of the programs $(1) is missing, and says why: $(3). A second apt-get waits for the first one.
 install = for tool in $(1); do \
   command -v $$tool >/dev/null && continue; \
   if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
     echo "Installing $(2) $(3)."; \
-    apt-get update -qq && apt-get install -y -qq --no-install-recommends $(2) >/dev/null; break; \
+    flock /etc/apt sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends $(2) >/dev/null'; break; \
   else \
     echo "$$tool is missing: install $(2), then run this command again." >&2; exit 1; \
   fi; \
@@ -128,7 +138,14 @@ test: build guests $(DEBIAN)/core ## Run the unit tests, and the tests of the pr
 	@tests/postgres.sh cargo test --workspace
 	@$(SIMULATION)
 
-test-all: test $(addprefix test-,$(PARTS)) ## Run every test: `make test`, then each part that needs an installation
+test-all: test test-parts ## Run every test: `make test`, then each part that needs an installation
+
+# The parts share no files but those that are made before them, and the workshops of tests/support/workshop.rs. So two may run at once.
+test-parts: $(addprefix test-,$(PARTS))
+
+# This waits for networks and hardly needs a core, so `.ci/run` does it while other work needs the cores.
+installations: $(INSTALLED) browser ## Install what `make test-all` needs, except wit-bindgen, which is built
+	@tests/postgres.sh true
 
 # Each part runs its ignored tests, with what they need. A part fails if what it needs cannot be installed.
 test-clients: build guests $(PYTHON)/clients $(NODE)/clients ## Run generators of clients, MCP clients, and the conformance suite of MCP
@@ -188,6 +205,9 @@ $(PREVIOUS):
 	  $(@D)/target/debug/connector-gateway connectors pack $(@D)/source/$(CORE)/$$guest.wasm --output $(@D)/guests/$$guest.wasm; \
 	done
 	@cp $(@D)/target/debug/connector-gateway $@
+
+# The servers of `make soak` and `make bench` are as operators have them, except that they need not survive a crash of the machine.
+soak bench: export POSTGRES_OF_OPERATORS := yes
 
 soak: build guests ## Run gateways under load, attacks and failures for SOAK_MINUTES (10), and write host/docs/soak.md; SOAK_ONLY=simulation runs one part
 	@case "$(SOAK_ONLY)" in ""|simulation) \

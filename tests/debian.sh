@@ -16,11 +16,13 @@ mkdir -p "$folder.new/packages"
 folder=$(cd "$(dirname "$folder")" && pwd)/$(basename "$folder")
 new=$folder.new
 
-download() { (cd "$new/packages" && apt-get download -qq "$@") >/dev/null 2>&1; }
+# A second apt-get waits for the first one.
+get() { flock /etc/apt apt-get "$@" >/dev/null 2>&1; }
+download() { (cd "$new/packages" && get download -qq "$@"); }
 
 if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg >/dev/null 2>&1; then
     echo "debian.sh: this machine has no apt-get, so the tests that need $* fail: install these programs" >&2
-elif download "$@" || { [ "$(id -u)" = 0 ] && apt-get update -qq >/dev/null 2>&1 && download "$@"; }; then
+elif download "$@" || { [ "$(id -u)" = 0 ] && get update -qq && download "$@"; }; then
     for package in "$new"/packages/*.deb; do dpkg -x "$package" "$new"; done
     rm -rf "$new/packages"
     mv "$new" "$folder"

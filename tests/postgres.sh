@@ -7,6 +7,7 @@
 # TEST_POSTGRES_URL, its data directory in TEST_POSTGRES_DATA, and its programs in PATH. With `pg_ctl` the command may stop the
 # server and start it again, under the same URL. The server comes from Debian's package, which is installed if this user
 # may install packages. Without a server the command runs too: tests that need a server fail by name, and all others run.
+# If POSTGRES_OF_OPERATORS is set, the server vacuums and compiles queries as one of operators does.
 set -eu
 
 [ $# -gt 0 ] || { echo "usage: tests/postgres.sh COMMAND [ARGUMENT]..." >&2; exit 2; }
@@ -24,7 +25,8 @@ find_server() {
 install_server() {
     command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ] || return 1
     echo "postgres.sh: installing Debian's package postgresql" >&2
-    { apt-get update && apt-get install -y --no-install-recommends postgresql; } >/dev/null 2>&1
+    # A second apt-get waits for the first one.
+    flock /etc/apt sh -c 'apt-get update && apt-get install -y --no-install-recommends postgresql' >/dev/null 2>&1
 }
 
 if ! find_server && ! { install_server && find_server; }; then
@@ -68,6 +70,13 @@ fsync = off
 full_page_writes = off
 synchronous_commit = off
 max_connections = 300
+SETTINGS
+# Databases of tests live for seconds, so that vacuuming, compiling their queries and checkpoints would only take time from the tests.
+[ -n "${POSTGRES_OF_OPERATORS:-}" ] || cat >> "$folder/data/postgresql.conf" <<SETTINGS
+autovacuum = off
+jit = off
+checkpoint_timeout = 1h
+max_wal_size = 2GB
 SETTINGS
 
 # If the port is taken, the server ends immediately, and another port is tried.

@@ -25,7 +25,8 @@ impl Store {
     /// # Panics
     /// When no server runs.
     pub fn postgres() -> Self {
-        Self::Postgres(Database::create(&format!("template {}", tables::postgres())))
+        // The other strategy writes a hundred tables into the server's log, one after the other.
+        Self::Postgres(Database::create(&format!("template {} strategy file_copy", tables::postgres())))
     }
 
     /// A new PostgreSQL database without tables. The first gateway on it makes them.

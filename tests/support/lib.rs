@@ -32,6 +32,7 @@
 //! - `catalogue`: the operations that the connectors must have
 //! - `description`: the description of the API
 //! - `module`: connectors as bytes, as built and altered
+//! - `workshop`: folders in which tests build projects, as authors do
 //! - `registry`: a registry of modules
 //! - `signer`: authors who sign modules
 //! - `encoding`: percent-encoding
@@ -80,6 +81,7 @@ pub mod upstream;
 pub mod usage;
 pub mod webhooks;
 pub mod wire;
+pub mod workshop;
 
 use std::sync::OnceLock;
 use std::thread;
@@ -103,6 +105,7 @@ pub use setup::Setup;
 pub use signer::Signer;
 pub use tls::Authority;
 pub use upstream::{Seen, Upstream};
+pub use workshop::Workshop;
 
 /// Limit of every wait. It is long enough for a slow and busy machine, and only a test that fails
 /// waits this long.

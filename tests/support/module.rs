@@ -26,17 +26,6 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The folder that Cargo builds into for the projects that tests make, as authors do. It is one
-/// folder, so that Cargo builds what they share once, and one after the other.
-///
-/// # Panics
-/// When it cannot be made.
-pub fn built_for_authors() -> PathBuf {
-    let folder = root().join("target/authors/built");
-    fs::create_dir_all(&folder).expect("the folder can be made");
-    folder.canonicalize().expect("the folder exists")
-}
-
 /// The folder of the product's connectors, which `make build` fills.
 fn shipped_folder() -> PathBuf {
     root().join("target/debug/connectors")

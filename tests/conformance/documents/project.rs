@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use support::{Home, Setup, module, process};
+use support::{Home, Setup, Workshop, module, process};
 
 /// The manifest of the workspace. Modules are built faster than an author's, and are larger.
 const WORKSPACE: &str = r#"
@@ -95,13 +95,15 @@ pub(super) fn make(documents: &[(&'static str, &str)]) -> Vec<Project> {
     let made: Vec<Project> =
         documents.iter().map(|(identifier, name)| project(&home, &root, &workspace, identifier, name)).collect();
 
+    let workshop = Workshop::enter();
+    let built = workshop.built();
     let mut build = Command::new(root.join("connectors/build.sh"));
-    build.arg("--root").arg(&workspace).arg("--target-dir").arg(module::built_for_authors());
+    build.arg("--root").arg(&workspace).arg("--target-dir").arg(&built);
     build.args(made.iter().flat_map(|project| ["-p", project.identifier]));
     let finished = process::run(build.env("CARGO_NET_OFFLINE", "true"));
     assert_eq!(finished.code, Some(0), "{}\n{}", finished.stdout, finished.stderr);
     made.into_iter()
-        .map(|project| Project { module: packed(&home, &workspace, project.identifier), ..project })
+        .map(|project| Project { module: packed(&home, &built, &workspace, project.identifier), ..project })
         .collect()
 }
 
@@ -145,9 +147,8 @@ fn project(home: &Home, root: &Path, workspace: &Path, identifier: &'static str,
 }
 
 /// The component of a built project.
-fn packed(home: &Home, workspace: &Path, identifier: &str) -> Vec<u8> {
-    let core =
-        module::built_for_authors().join("wasm/wasm32-unknown-unknown/connector").join(format!("{identifier}.wasm"));
+fn packed(home: &Home, built: &Path, workspace: &Path, identifier: &str) -> Vec<u8> {
+    let core = built.join("wasm/wasm32-unknown-unknown/connector").join(format!("{identifier}.wasm"));
     let component: PathBuf = workspace.join(format!("{identifier}.wasm"));
     let mut pack = vec!["connectors", "pack", core.to_str().unwrap(), "--output", component.to_str().unwrap()];
     let schemas = workspace.join("projects").join(identifier).join("answer_schemas.json");

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::Project;
 
-/// Time for a build, which may wait for a build of another test.
+/// Time for a build on a busy machine.
 const BUILD: Duration = Duration::from_secs(1800);
 
 /// A running `connectors dev`, with a dedicated folder for temporary files.

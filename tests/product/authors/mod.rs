@@ -17,21 +17,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use parking_lot::{Mutex, MutexGuard};
 use support::process::Finished;
-use support::{Home, Setup, module, process};
+use support::{Home, Setup, Workshop, module, process};
 
 /// The packages of the SDK.
 const PACKAGES: [&str; 4] =
     ["connector-gateway-rules", "connector-gateway-rows", "connector-gateway-sdk-macros", "connector-gateway-sdk"];
 
-static FOLDER: Mutex<()> = Mutex::new(());
-
-/// A project outside of the source tree. Only one exists at a time.
+/// A project outside of the source tree.
 pub(crate) struct Project {
     home: Home,
     folder: PathBuf,
-    _only: MutexGuard<'static, ()>,
+    _workshop: Workshop,
 }
 
 impl Project {
@@ -40,26 +37,18 @@ impl Project {
     pub(crate) fn new(arguments: &[&str]) -> (Self, String) {
         // The source tree stays the same while tests run.
         static PUBLISHED: OnceLock<()> = OnceLock::new();
-        let only = FOLDER.lock();
+        let workshop = Workshop::enter();
         let authors = module::root().canonicalize().unwrap().join("target/authors");
         PUBLISHED.get_or_init(|| publish(&authors));
-        let folder = authors.join("project");
+        let folder = authors.join(workshop.own("project"));
         if folder.exists() {
             fs::remove_dir_all(&folder).unwrap();
         }
         let home = Setup::new().prepare();
-        let folder_argument = folder.to_str().unwrap();
-        let made = home.run(&[&["connectors", "new"], arguments, &["--folder", folder_argument]].concat());
+        let made = home.run(&[&["connectors", "new"], arguments, &["--folder", folder.to_str().unwrap()]].concat());
         assert_eq!(made.code, Some(0), "{}", made.stderr);
-        let built = module::built_for_authors();
-        symlink(&built, folder.join("target")).unwrap();
-        if !built.join("wasm").exists() {
-            // The first build makes Rust's standard library too. It takes minutes, longer than a
-            // test waits for a command.
-            let module = authors.join("first.wasm");
-            home.run_ok(&["connectors", "build", folder_argument, "--output", module.to_str().unwrap()]);
-        }
-        (Self { home, folder, _only: only }, made.stderr)
+        symlink(workshop.built(), folder.join("target")).unwrap();
+        (Self { home, folder, _workshop: workshop }, made.stderr)
     }
 
     pub(crate) fn read(&self, file: &str) -> String {

@@ -4,11 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use serde_json::json;
 use support::setup::KEY;
-use support::{Reply, Setup, Upstream, process, wait_at_most};
+use support::{Reply, Setup, Upstream, process};
 
 use super::Project;
 
@@ -198,9 +197,8 @@ fn the_folder_that_cargo_builds_into_may_be_another_one() {
     let built = project.folder().join("target/wasm");
     let copy = |target: &Path| {
         fs::create_dir_all(target).unwrap();
-        // Other tests build into the same folder, so a file may go while it is copied.
-        let is_copied = || process::run(Command::new("cp").arg("-a").arg(&built).arg(target)).code == Some(0);
-        wait_at_most(Duration::from_secs(1800), "the folder to be copied", || is_copied().then_some(()));
+        let copied = process::run(Command::new("cp").arg("-a").arg(&built).arg(target));
+        assert_eq!(copied.code, Some(0), "{}", copied.stderr);
         fs::remove_file(core(target)).unwrap();
     };
     let by_variable = elsewhere.path().join("by-variable");

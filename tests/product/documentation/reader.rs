@@ -8,11 +8,10 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use parking_lot::{Mutex, MutexGuard};
 use support::process::{self, Process};
 use support::registry::Registry;
 use support::upstream::free_port;
-use support::{module, wait_at_most};
+use support::{Workshop, module, wait_at_most};
 
 use super::archive::Archive;
 use super::page::{self, Block, Kind};
@@ -25,9 +24,6 @@ const MAX_WAIT: Duration = Duration::from_secs(900);
 const PORTS: [&str; 3] = ["8080", "8081", "8900"];
 /// The port of the registry of modules.
 const REGISTRY_PORT: &str = "5000";
-
-/// Readers take turns, because they all work in one folder.
-static FOLDER: Mutex<()> = Mutex::new(());
 
 /// The folder of the project that pages make.
 const PROJECT: &str = "dictionary";
@@ -44,21 +40,21 @@ pub(super) struct Reader {
     /// The output of the last commands.
     output: String,
     _registry: Option<Registry>,
-    _only: MutexGuard<'static, ()>,
+    workshop: Workshop,
 }
 
 impl Reader {
     pub(super) fn new(page: &'static str) -> Self {
-        let only = FOLDER.lock();
-        // The same folder for every page, because Cargo builds the SDK again if its path changes.
+        let workshop = Workshop::enter();
+        // The same folders for every page, because Cargo builds the SDK again if its path changes.
         let tree = module::root().canonicalize().unwrap().display().to_string();
         let outside = std::env::temp_dir().join(format!("connector-gateway{}", tree.replace('/', "-")));
-        let folder = outside.join("page");
+        let folder = outside.join(workshop.own("page"));
         let _ = fs::remove_dir_all(&folder);
         for inner in [".bin", ".home"] {
             fs::create_dir_all(folder.join(inner)).unwrap();
         }
-        let archive = Archive::unpack(&outside.join("archive"));
+        let archive = Archive::unpack(&outside.join(workshop.own("archive")));
         symlink(archive.folder().join("connector-gateway"), folder.join(".bin/connector-gateway")).unwrap();
         programs::add(&folder.join(".bin"));
         fs::write(folder.join(".state"), "").unwrap();
@@ -66,7 +62,7 @@ impl Reader {
         let registry = page::text(page).contains(REGISTRY_PORT).then(Registry::start);
         ports.extend(registry.iter().map(|registry| (REGISTRY_PORT, registry.port().to_owned())));
         let (background, output) = (Vec::new(), String::new());
-        Self { page, folder, archive, tools: tools(), ports, background, output, _registry: registry, _only: only }
+        Self { page, folder, archive, tools: tools(), ports, background, output, _registry: registry, workshop }
     }
 
     pub(super) fn follow(mut self) {
@@ -132,7 +128,7 @@ impl Reader {
     fn bring_what_was_built(&self) {
         let target = self.folder.join(PROJECT).join("target");
         if self.folder.join(PROJECT).join("Cargo.toml").is_file() && !target.exists() {
-            symlink(module::built_for_authors(), target).unwrap();
+            symlink(self.workshop.built(), target).unwrap();
         }
     }
 
