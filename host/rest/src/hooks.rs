@@ -78,9 +78,9 @@ impl StoreTime {
     /// Waits for the store, as long as there is time left. `None` if the store fails or takes longer.
     async fn spend_on<T>(&mut self, work: impl Future<Output = Result<T, TriggerError>>) -> Option<T> {
         let began = Instant::now();
-        let done = timeout(self.0, work).await;
+        let done = timeout(self.0, work).await.unwrap_or_else(|_| Err(pipeline::Error::StoreTimedOut.into()));
         self.0 = self.0.saturating_sub(began.elapsed());
-        done.ok()?.inspect_err(log_failure).ok()
+        done.inspect_err(log_failure).ok()
     }
 }
 

@@ -82,9 +82,10 @@ impl Parts {
         }
         let name: Arc<str> = heartbeat::name_of(&config).into();
         let (calls, call_writers) = CallLog::new(&config.calls, &name, &store, &metrics);
-        let shared = Shared {
-            name,
+        let parts = triggers::Parts {
+            gateway: name,
             config,
+            calls,
             store,
             vault: vault.clone(),
             egress,
@@ -93,109 +94,73 @@ impl Parts {
             integrations,
             webhooks,
             metrics,
-            telemetry,
-            calls,
         };
-        Ok(Self { gateway: shared.gateway(authenticator), vault, is_reached, first_key, call_writers })
+        Ok(Self { gateway: gateway_of(parts, telemetry, authenticator), vault, is_reached, first_key, call_writers })
     }
 }
 
-/// The parts that jobs and triggers need, and the gateway after them.
-struct Shared {
-    name: Arc<str>,
-    config: Arc<Config>,
-    store: Store,
-    vault: Vault,
-    egress: Egress,
-    registry: Arc<Registry>,
-    budgets: Budgets,
-    integrations: Arc<Integrations>,
-    webhooks: Webhooks,
-    metrics: Arc<Metrics>,
-    telemetry: Telemetry,
-    calls: CallLog,
+/// The jobs of a gateway, which use the parts that triggers use too.
+fn jobs_of(parts: &triggers::Parts, telemetry: &Telemetry) -> Jobs {
+    Jobs::new(jobs::Parts {
+        gateway: Arc::clone(&parts.gateway),
+        calls: parts.calls.clone(),
+        config: parts.config.jobs.clone(),
+        store: parts.store.clone(),
+        vault: parts.vault.clone(),
+        egress: parts.egress.clone(),
+        registry: Arc::clone(&parts.registry),
+        budgets: parts.budgets.clone(),
+        integrations: Arc::clone(&parts.integrations),
+        webhooks: parts.webhooks.clone(),
+        metrics: Arc::clone(&parts.metrics),
+        telemetry: telemetry.clone(),
+    })
 }
 
-impl Shared {
-    fn jobs(&self) -> Jobs {
-        Jobs::new(jobs::Parts {
-            gateway: Arc::clone(&self.name),
-            calls: self.calls.clone(),
-            config: self.config.jobs.clone(),
-            store: self.store.clone(),
-            vault: self.vault.clone(),
-            egress: self.egress.clone(),
-            registry: Arc::clone(&self.registry),
-            budgets: self.budgets.clone(),
-            integrations: Arc::clone(&self.integrations),
-            webhooks: self.webhooks.clone(),
-            metrics: Arc::clone(&self.metrics),
-            telemetry: self.telemetry.clone(),
-        })
-    }
-
-    fn triggers(&self) -> Triggers {
-        Triggers::new(triggers::Parts {
-            gateway: Arc::clone(&self.name),
-            config: Arc::clone(&self.config),
-            calls: self.calls.clone(),
-            store: self.store.clone(),
-            vault: self.vault.clone(),
-            egress: self.egress.clone(),
-            registry: Arc::clone(&self.registry),
-            budgets: self.budgets.clone(),
-            integrations: Arc::clone(&self.integrations),
-            webhooks: self.webhooks.clone(),
-            metrics: Arc::clone(&self.metrics),
-        })
-    }
-
-    fn gateway(self, authenticator: Arc<Authenticator>) -> Gateway {
-        let (jobs, triggers) = (Arc::new(self.jobs()), Arc::new(self.triggers()));
-        let Self {
-            name,
-            config,
-            store,
-            vault,
-            egress,
-            registry,
-            budgets,
-            integrations,
-            webhooks,
-            metrics,
-            telemetry,
-            calls,
-        } = self;
-        Gateway {
-            name,
-            authenticator,
-            oidc: config.console_oidc.clone().map(|settings| Arc::new(Oidc::new(settings, egress.clone()))),
-            registry,
-            budgets,
-            integrations,
-            jobs,
-            triggers,
-            idempotency: Arc::new(Idempotency::new(store.clone(), vault)),
-            webhooks,
-            hooks: Arc::new(Hooks::new(server::connection_limit(&config), &egress, Handle::current())),
-            metrics,
-            samples: Arc::default(),
-            telemetry,
-            calls,
-            description: Arc::default(),
-            typed_description: Arc::default(),
-            catalogues: Arc::default(),
-            // Streams wait for most of their time. They leave connections to calls.
-            streams: Arc::new(Streams::new(config.mcp.max_streams.min(server::connection_limit(&config) / 2))),
-            descriptions: Arc::default(),
-            typed_descriptions: Arc::default(),
-            egress,
-            store,
-            requests: Arc::new(RequestIds::of_process()),
-            draining: Arc::new(Draining::default()),
-            background: Handle::current(),
-            config,
-        }
+fn gateway_of(parts: triggers::Parts, telemetry: Telemetry, authenticator: Arc<Authenticator>) -> Gateway {
+    let (jobs, triggers) = (Arc::new(jobs_of(&parts, &telemetry)), Arc::new(Triggers::new(parts.clone())));
+    let triggers::Parts {
+        gateway: name,
+        config,
+        calls,
+        store,
+        vault,
+        egress,
+        registry,
+        budgets,
+        integrations,
+        webhooks,
+        metrics,
+    } = parts;
+    Gateway {
+        name,
+        authenticator,
+        oidc: config.console_oidc.clone().map(|settings| Arc::new(Oidc::new(settings, egress.clone()))),
+        registry,
+        budgets,
+        integrations,
+        jobs,
+        triggers,
+        idempotency: Arc::new(Idempotency::new(store.clone(), vault)),
+        webhooks,
+        hooks: Arc::new(Hooks::new(server::connection_limit(&config), &egress, Handle::current())),
+        metrics,
+        samples: Arc::default(),
+        telemetry,
+        calls,
+        description: Arc::default(),
+        typed_description: Arc::default(),
+        catalogues: Arc::default(),
+        // Streams wait for most of their time. They leave connections to calls.
+        streams: Arc::new(Streams::new(config.mcp.max_streams.min(server::connection_limit(&config) / 2))),
+        descriptions: Arc::default(),
+        typed_descriptions: Arc::default(),
+        egress,
+        store,
+        requests: Arc::new(RequestIds::of_process()),
+        draining: Arc::new(Draining::default()),
+        background: Handle::current(),
+        config,
     }
 }
 

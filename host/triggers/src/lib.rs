@@ -213,6 +213,7 @@ pub enum Replay {
 }
 
 /// The parts of the gateway that triggers use.
+#[derive(Clone)]
 #[expect(missing_docs, reason = "the types of the other fields say what they are")]
 pub struct Parts {
     /// The name of the gateway.

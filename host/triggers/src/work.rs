@@ -25,7 +25,8 @@ pub(super) const LEASE: Duration = Duration::from_secs(150);
 const MAX_SHUTDOWN: Duration = Duration::from_secs(5);
 
 /// Time between two sweeps of events and records, and between two searches for leases that the
-/// database made before its clock was set back.
+/// database made before its clock was set back. The first ones are at the start, because a gateway
+/// may always end before this time.
 const SWEEP: Duration = Duration::from_secs(60);
 
 /// Time for which the requests of services are kept.
@@ -39,7 +40,7 @@ impl Triggers {
     pub async fn work(self: Arc<Self>) {
         let readers = Readers::new(self.parts.config.triggers.readers.max(1));
         let mut is_failing = false;
-        let mut swept = Instant::now();
+        let mut swept = None;
         let mut is_told = false;
         let mut next_turn = Instant::now() + TICK;
         loop {
@@ -70,8 +71,8 @@ impl Triggers {
                 Err(_) => {}
             }
             self.write_requests().await;
-            if swept.elapsed() >= SWEEP {
-                swept = Instant::now();
+            if swept.is_none_or(|at: Instant| at.elapsed() >= SWEEP) {
+                swept = Some(Instant::now());
                 self.shorten_leases().await;
                 self.sweep().await;
             }

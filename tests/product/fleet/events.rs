@@ -1,8 +1,10 @@
 //! Events of a service at several gateways that die.
 //!
 //! - [`frozen`]: a gateway that stands still and continues
+//! - [`pushes`]: notifications that come to any gateway, or to two at the same time
 
 mod frozen;
+mod pushes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use support::accounts::email;
 use support::webhooks::{make_secret, verified};
-use support::{Dialect, Gate, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, wait_for};
+use support::{Client, Dialect, Gate, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, wait_for};
 
 use super::{key_of, wait_for_ready};
 use crate::integrations::{connect, registered};
@@ -81,6 +83,19 @@ fn gateways_named(names: &[&str], store: &Store, service: &Upstream, provider: &
     gateways
 }
 
+/// Makes a trigger on the account `ada`, and waits for its subscription. Returns its id.
+#[track_caller]
+fn trigger(client: &Client, kind: &str, parameters: &Value, urls: &[String]) -> String {
+    let body = json!({"connector": "notified", "type": kind, "parameters": parameters, "urls": urls});
+    let made = client.request("POST", "/triggers").header("x-user-identifier", &email("ada")).json(&body).send();
+    assert_eq!(made.status, 201, "{}", made.text());
+    let id = made.json()["id"].as_str().unwrap().to_owned();
+    // Another gateway may have the first step.
+    let is_active = || client.get(&format!("/triggers/{id}")).ok()["status"] == "active";
+    wait_for("the subscription", || is_active().then_some(()));
+    id
+}
+
 /// Waits until the service gets a read after so many requests, and returns the index of the gateway
 /// that reads. `read_now` makes reads due.
 fn wait_for_reader(service: &Upstream, before: usize, read_now: impl Fn()) -> usize {
@@ -103,16 +118,7 @@ fn readers_that_are_killed_lose_no_event_and_deliver_none_under_two_ids() {
     let client = gateways[0].client();
     let (_, secret) = make_secret(&client);
     connect(&client, "notified", "ada");
-    let trigger = |kind: &str, parameters: Value| {
-        let body = json!({"connector": "notified", "type": kind, "parameters": parameters, "urls": [receiver.url()]});
-        let made = client.request("POST", "/triggers").header("x-user-identifier", &email("ada")).json(&body).send();
-        assert_eq!(made.status, 201, "{}", made.text());
-        let id = made.json()["id"].as_str().unwrap().to_owned();
-        // Another gateway may have the first step.
-        let is_active = || client.get(&format!("/triggers/{id}")).ok()["status"] == "active";
-        wait_for("the subscription", || is_active().then_some(()));
-        id
-    };
+    let trigger = |kind: &str, parameters: Value| trigger(&client, kind, &parameters, &[receiver.url()]);
     let triggers = [trigger("change", json!({"folder": "plans"})), trigger("item", json!({}))];
 
     let mut expected = BTreeSet::new();

@@ -13,14 +13,14 @@ use support::{Dialect, OAuthProvider, Reply, Upstream};
 use super::*;
 use crate::integrations::{connect, registered};
 
-struct World {
-    gateway: Gateway,
+pub(super) struct World {
+    pub(super) gateway: Gateway,
     /// The service, which makes subscriptions.
     service: Upstream,
     _provider: OAuthProvider,
 }
 
-fn world() -> World {
+pub(super) fn world() -> World {
     world_of(setup())
 }
 
@@ -35,7 +35,7 @@ fn world_of(setup: Setup) -> World {
 
 impl World {
     /// Makes a trigger of a type for the account `ada`, and returns its record.
-    fn trigger(&self, kind: &str) -> Value {
+    pub(super) fn trigger(&self, kind: &str) -> Value {
         trigger_of(&self.gateway.client(), "ada", kind)
     }
 
@@ -52,6 +52,17 @@ impl World {
             Reply::json(json!({"id": "s1"})).status(201)
         });
         made
+    }
+
+    /// Waits until a trigger is told that it may lack events.
+    #[track_caller]
+    pub(super) fn wait_for_gap(&self, trigger: &Value) {
+        let path = format!("/triggers/{}/events", trigger["id"].as_str().unwrap());
+        let gap = wait_for("the gap", || {
+            let page = self.gateway.client().get(&path).ok();
+            page["events"].as_array().unwrap().iter().find(|event| event["type"] == "trigger.gap").cloned()
+        });
+        assert!(gap["data"]["from"].is_string() && gap["data"]["to"].is_string(), "{gap}");
     }
 
     /// The data of the events of a trigger.
@@ -270,12 +281,7 @@ fn a_notification_that_was_refused_for_lack_of_room_is_told_as_a_gap() {
         (answer.status == 503).then_some(slow)
     });
     drop(slow);
-    let path = format!("/triggers/{}/events", trigger["id"].as_str().unwrap());
-    let gap = wait_for("the gap", || {
-        let page = world.gateway.client().get(&path).ok();
-        page["events"].as_array().unwrap().iter().find(|event| event["type"] == "trigger.gap").cloned()
-    });
-    assert!(gap["data"]["from"].is_string() && gap["data"]["to"].is_string(), "{gap}");
+    world.wait_for_gap(&trigger);
 }
 
 #[test]

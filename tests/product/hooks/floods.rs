@@ -1,11 +1,14 @@
 //! More requests than a service sends.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::thread::sleep;
+use std::time::Duration;
 
 use support::Pending;
 use support::wire::{answer, connection};
 
+use super::events::world;
 use super::*;
 
 #[test]
@@ -84,6 +87,44 @@ fn an_inbox_takes_hundreds_at_once_and_callers_are_served_meanwhile() {
             assert!(matches!(answer.status, 200 | 503), "{}", answer.status);
         }
     }
+}
+
+#[test]
+fn an_inbox_that_gets_more_than_it_takes_refuses_for_a_moment_and_the_operator_sees_it() {
+    const SENT: usize = 2400;
+    let world = world();
+    let (gateway, trigger) = (&world.gateway, world.trigger("post"));
+    let (flooded, other) = (Inbox::of(gateway, "challenged", Some(SECRET)), Inbox::signed(gateway));
+    let client = gateway.anonymous();
+    // Many requests on few connections, so that neither side has much work with each.
+    let request = |end: &str| format!("GET {}?crc_token=a HTTP/1.1\r\nHost: x\r\n{end}\r\n", flooded.path);
+    let requests = request("").repeat(SENT / 8 - 1) + &request("Connection: close\r\n");
+    let answers = wait_for("a refusal", || {
+        let sent: Vec<TcpStream> = (0..8).map(|_| connection(&gateway.address(), requests.as_bytes())).collect();
+        assert_eq!(other.push(&client, &message("1"), 0).send().status, 200, "another inbox has its own limit");
+        let mut answers = String::new();
+        for mut stream in sent {
+            stream.read_to_string(&mut answers).unwrap();
+        }
+        Some(answers).filter(|answers| answers.contains("HTTP/1.1 429 "))
+    });
+    let [all, taken, refused] =
+        ["", "200 ", "429 "].map(|status| answers.matches(&format!("HTTP/1.1 {status}")).count());
+    assert_eq!((all, taken + refused), (SENT, SENT));
+    assert!(answers.contains("\r\nretry-after: 1\r\n"));
+    sleep(Duration::from_secs(1));
+    assert_eq!(client.get(&format!("{}?crc_token=a", flooded.path)).status, 200);
+
+    let shown = wait_for("all that was refused to be counted", || {
+        let shown = gateway.client().get(&format!("/admin/inboxes/{}", flooded.id)).ok();
+        (shown["rejected_24h"] == json!(refused)).then_some(shown)
+    });
+    assert_eq!(shown["last_rejection"]["reason"], "too-many");
+    let path = format!("/admin/hook-requests?inbox={}&outcome=rejected", flooded.id);
+    let records = gateway.client().get(&path).ok()["hook_requests"].as_array().unwrap().clone();
+    let outcomes = outcomes(&records);
+    assert!(!outcomes.is_empty() && outcomes.iter().all(|one| *one == ("rejected", "too-many")), "{records:?}");
+    world.wait_for_gap(&trigger);
 }
 
 #[test]

@@ -3,17 +3,13 @@
 use support::webhooks::verified;
 
 use super::*;
-use crate::integrations::path;
+use crate::integrations::{client, path};
 
 #[test]
 fn an_account_that_expires_is_restored_and_is_deleted_makes_an_event_of_each_type() {
     let world = world();
     world.connect();
-    let make = |kind: &str| {
-        let made = world.client().post("/triggers", json!({"connector": "gateway", "type": kind}));
-        assert_eq!(made.status, 201, "{}", made.text());
-        made.json()["id"].as_str().unwrap().to_owned()
-    };
+    let make = |kind: &str| id_of(&world.client().post("/triggers", json!({"connector": "gateway", "type": kind})));
     let ids = ["integration_expired", "integration_restored", "integration_deleted"].map(make);
     let [expired, restored, deleted] = &ids;
     let event = |id: &str| wait_for("the event", || world.events(id, "")["events"].get(0).cloned());
@@ -35,19 +31,35 @@ fn an_account_that_expires_is_restored_and_is_deleted_makes_an_event_of_each_typ
 }
 
 #[test]
+fn another_tenant_and_another_user_learn_nothing_of_an_account() {
+    let world = world();
+    let make = |tenant: &str, subject: Option<&str>| {
+        let caller = client(&world.gateway, tenant, subject, "operate,integrate");
+        let made = caller.post("/triggers", json!({"connector": "gateway", "type": "integration_connected"}));
+        (id_of(&made), caller)
+    };
+    let others = [make("acme", None), make("default", Some("ann"))];
+    let own = make("default", None);
+    world.connect();
+    let count = |(id, caller): &(String, Client)| {
+        caller.get(&format!("/triggers/{id}/events")).ok()["events"].as_array().unwrap().len()
+    };
+    wait_for("the event", || (count(&own) == 1).then_some(()));
+    // The events of all triggers on a change are stored together.
+    assert_eq!(others.each_ref().map(count), [0; 2]);
+}
+
+#[test]
 fn a_trigger_on_accounts_whose_receivers_fail_for_days_says_soon_that_it_has_ended() {
     let world = world();
     let (receiver, secret) = world.receiver();
     receiver.reply("*", Reply::empty(500));
     let body = json!({"connector": "gateway", "type": "integration_deleted", "urls": [receiver.url()]});
-    let made = world.client().post("/triggers", body);
-    assert_eq!(made.status, 201, "{}", made.text());
-    let id = made.json()["id"].as_str().unwrap().to_owned();
-    let test = || world.client().post(&format!("/triggers/{id}/test"), json!({})).ok();
-    test();
+    let id = id_of(&world.client().post("/triggers", body));
+    world.tested(&id);
     let is_old = "UPDATE triggers SET failing_since = 1 WHERE failing_since IS NOT NULL";
     wait_for("the first failure", || (world.gateway.home().sqlite(is_old) == 1).then_some(()));
-    test();
+    world.tested(&id);
     let told = wait_for("the webhook about the end", || {
         let mut webhooks = receiver.seen().into_iter().map(|seen| verified(&seen, &secret));
         webhooks.find(|webhook| webhook["type"] == "trigger.disabled")

@@ -36,9 +36,7 @@ fn webhooks_wait_while_too_many_are_not_delivered_and_all_are_sent_in_the_end() 
     let gate = Gate::default();
     receiver.reply("*", Reply::empty(204).behind(&gate));
     let urls = json!([format!("{}/events", receiver.url())]);
-    let carried = world.make(&json!({"connector": "notified", "type": "message", "urls": urls}));
-    assert_eq!(carried.status, 201, "{}", carried.text());
-    let carried = carried.json()["id"].as_str().unwrap().to_owned();
+    let carried = id_of(&world.make(&json!({"connector": "notified", "type": "message", "urls": urls})));
     let mut body = on_folder("plans");
     body["urls"] = urls;
     let read = world.trigger(&body);
@@ -72,15 +70,12 @@ fn a_trigger_that_continues_after_a_pause_sends_what_was_kept_when_there_is_room
     let (receiver, secret) = world.receiver();
     let gate = Gate::default();
     receiver.reply("*", Reply::empty(204).behind(&gate));
-    let made = world.make(&json!({"connector": "notified", "type": "message", "urls": [receiver.url()]}));
-    assert_eq!(made.status, 201, "{}", made.text());
-    let id = made.json()["id"].as_str().unwrap().to_owned();
-    let patch = |body: Value| world.client().request("PATCH", &format!("/triggers/{id}")).json(&body).send().ok();
-    patch(json!({"paused": true}));
+    let id = id_of(&world.make(&json!({"connector": "notified", "type": "message", "urls": [receiver.url()]})));
+    world.patch(&id, &json!({"paused": true}));
     let sent = ["a", "b", "c", "d", "e"];
     sent.iter().for_each(|id| push(&world, &inbox, id, id));
     assert_eq!(world.record(&id)["pending_deliveries"], 0);
-    patch(json!({"paused": false}));
+    world.patch(&id, &json!({"paused": false}));
     wait_for("the first webhooks", || (world.record(&id)["pending_deliveries"] == 2).then_some(()));
     receiver.wait_for_requests(1);
     std::thread::sleep(Duration::from_millis(1500));
@@ -96,8 +91,7 @@ fn a_trigger_that_continues_after_a_pause_sends_what_was_kept_when_there_is_room
 #[test]
 fn a_tenant_that_stores_too_much_learns_once_that_events_are_missing_and_reads_them_later() {
     let (world, inbox) = notified("[tenants]\nmax_stored_mb = 1");
-    let made = world.make(&json!({"connector": "notified", "type": "message"}));
-    let carried = made.json()["id"].as_str().unwrap().to_owned();
+    let carried = id_of(&world.make(&json!({"connector": "notified", "type": "message"})));
     let read = world.trigger(&on_folder("plans"));
     let long = "x".repeat(60 << 10);
     for number in 0..20 {
@@ -129,14 +123,10 @@ fn a_tenant_that_stores_too_much_learns_once_that_events_are_missing_and_reads_t
 fn a_trigger_that_cannot_be_read_keeps_no_other_one_from_its_events() {
     let (world, inbox) = notified("");
     let (receiver, secret) = world.receiver();
-    let make = || {
-        let made = world.make(&json!({"connector": "notified", "type": "message", "urls": [receiver.url()]}));
-        assert_eq!(made.status, 201, "{}", made.text());
-        made.json()["id"].as_str().unwrap().to_owned()
-    };
-    let ids = [make(), make()];
+    let body = json!({"connector": "notified", "type": "message", "urls": [receiver.url()]});
+    let ids = [id_of(&world.make(&body)), id_of(&world.make(&body))];
     for id in &ids {
-        world.client().request("PATCH", &format!("/triggers/{id}")).json(&json!({"paused": true})).send().ok();
+        world.patch(id, &json!({"paused": true}));
     }
     push(&world, &inbox, "a", "while both are paused");
     let [damaged, other] = &ids;

@@ -2,8 +2,10 @@
 //!
 //! - [`renewals`]: subscriptions that the service renews
 //! - [`outages`]: a service that does not answer, and a database that is away meanwhile
+//! - [`reads`]: when the gateway reads, and what the state says of it
 
 mod outages;
+mod reads;
 mod renewals;
 
 use std::time::Duration;
@@ -160,9 +162,7 @@ fn a_trigger_that_is_made_while_the_last_one_is_deleted_gets_another_subscriptio
     wait_for("the new trigger", || (listed() == 1).then_some(()));
     gate.open();
     assert_eq!(deleting.wait().ok(), json!({"deleted": true, "unsubscribed": true}));
-    let made = making.wait();
-    assert_eq!(made.status, 201, "{}", made.text());
-    let new = made.json()["id"].as_str().unwrap().to_owned();
+    let new = id_of(&making.wait());
     world.wait_for_status(&new, "active");
     assert_eq!(world.asked("POST"), 2);
     assert_eq!(world.notify(&subscriptions, "1"), 200);
@@ -177,19 +177,26 @@ fn a_service_that_is_away_is_asked_again_and_the_reason_is_shown() {
     let made = world.make(&item());
     assert_eq!((made.status, &made.json()["status"]), (201, &json!("pending")), "{}", made.text());
     assert!(made.json()["reason"].is_string());
-    let id = made.json()["id"].as_str().unwrap().to_owned();
+    let id = id_of(&made);
     subscriptions.lock().refuses = None;
     world.make_due(", renew_at = 0");
     world.wait_for_status(&id, "active");
 }
 
 #[test]
-fn a_service_that_refuses_for_good_ends_the_trigger() {
+fn a_service_that_refuses_for_good_ends_the_trigger_until_the_caller_lets_it_continue() {
     let (world, subscriptions) = notified();
     world.connect();
     subscriptions.lock().refuses = Some(403);
     let made = world.make(&item());
     assert_eq!((made.status, &made.json()["status"]), (201, &json!("failed")), "{}", made.text());
+    assert!(made.json()["reason"].is_string(), "{}", made.text());
+    let id = id_of(&made);
+    subscriptions.lock().refuses = None;
+    world.patch(&id, &json!({"paused": false}));
+    world.wait_for_status(&id, "active");
+    assert_eq!(world.notify(&subscriptions, "1"), 200);
+    assert_eq!(world.ids(&id), ["1"]);
 }
 
 #[test]
@@ -215,10 +222,9 @@ fn a_notification_of_the_former_subscription_does_not_end_it() {
     let [former, new] = [0, 1].map(|index| subscriptions.lock().made[index].clone());
     assert_ne!(former.0, new.0, "each has a separate URL");
     assert_eq!(world.notify_at(&former, "1"), 200);
-    let is_due = "UPDATE subscriptions SET rung = rung WHERE due_at = 0 OR leased_until IS NOT NULL";
     let work = || {
         world.make_due("");
-        wait_for("the step", || (world.gateway.home().sqlite(is_due) == 0).then_some(()));
+        world.settle();
     };
     work();
     assert_eq!(world.asked("DELETE"), 0, "the new one has not notified yet");
@@ -226,7 +232,8 @@ fn a_notification_of_the_former_subscription_does_not_end_it() {
     work();
     assert_eq!(world.asked("DELETE"), 1);
     assert_eq!(world.notify_at(&former, "3"), 404);
-    assert_eq!(world.ids(&id), ["1", "2"]);
+    assert_eq!(world.notify_at(&new, "1"), 200);
+    assert_eq!(world.ids(&id), ["1", "2"], "both have told the first one");
 }
 
 #[test]
@@ -244,14 +251,29 @@ fn services_are_told_another_url_of_the_gateway() {
 }
 
 #[test]
-fn an_account_that_is_deleted_ends_its_subscriptions_first() {
-    let (world, _) = notified();
-    world.connect();
-    let id = world.trigger(&item());
-    let deleted = world.client().delete(&format!("/connectors/notified/integrations/{}", email("ada"))).ok();
-    assert_eq!(deleted["subscriptions"], json!({"ended": 1, "not_ended": 0}));
-    assert_eq!(world.asked("DELETE"), 1);
-    world.client().get(&format!("/triggers/{id}")).problem(404, "unknown-trigger");
+fn an_account_that_its_user_or_an_operator_deletes_ends_its_subscriptions_before_its_access_is_revoked() {
+    for is_by_operator in [false, true] {
+        let (world, _) = notified();
+        world.connect();
+        let id = world.trigger(&item());
+        let path = match is_by_operator {
+            true => {
+                let listed = world.client().get("/admin/integrations").ok();
+                format!("/admin/integrations/{}", listed["integrations"][0]["id"].as_str().unwrap())
+            }
+            false => crate::integrations::path("notified", "ada"),
+        };
+        let gate = support::Gate::default();
+        world.service.reply("*", Reply::empty(204).behind(&gate));
+        let deleting = world.client().request("DELETE", &path).begin();
+        wait_for("the end at the service", || (world.asked("DELETE") == 1).then_some(()));
+        assert_eq!(world.provider.live_grants(), 1, "the service still accepts the access");
+        gate.open();
+        let ended = json!({"ended": 1, "not_ended": 0});
+        assert_eq!(deleting.wait().ok(), json!({"deleted": true, "revoked": true, "subscriptions": ended}));
+        assert_eq!((world.provider.live_grants(), world.asked("DELETE")), (0, 1));
+        world.client().get(&format!("/triggers/{id}")).problem(404, "unknown-trigger");
+    }
 }
 
 #[test]
@@ -322,13 +344,12 @@ fn a_paused_trigger_keeps_its_events_and_sends_them_when_it_continues() {
     let mut body = item();
     body["urls"] = json!([receiver.url()]);
     let id = world.trigger(&body);
-    let patch = |body: Value| world.client().request("PATCH", &format!("/triggers/{id}")).json(&body).send().ok();
-    assert_eq!(patch(json!({"paused": true}))["status"], "paused");
+    assert_eq!(world.patch(&id, &json!({"paused": true}))["status"], "paused");
     assert_eq!(world.notify(&subscriptions, "1"), 200);
     assert_eq!(world.ids(&id), ["1"], "it can be pulled");
     std::thread::sleep(Duration::from_millis(1500));
     assert_eq!(receiver.seen().len(), 0);
-    assert_eq!(patch(json!({"paused": false}))["status"], "active");
+    assert_eq!(world.patch(&id, &json!({"paused": false}))["status"], "active");
     receiver.wait_for_requests(1);
     assert_eq!(verified(&receiver.seen()[0], &secret)["data"]["id"], "1");
 }
@@ -380,11 +401,10 @@ fn a_trigger_whose_receivers_fail_for_days_says_soon_that_it_has_ended() {
     let mut seldom = on_folder("plans");
     (seldom["poll_s"], seldom["urls"]) = (json!(86_400), json!([receiver.url()]));
     let id = world.trigger(&seldom);
-    let test = || world.client().post(&format!("/triggers/{id}/test"), json!({})).ok();
-    test();
+    world.tested(&id);
     let is_old = "UPDATE triggers SET failing_since = 1 WHERE failing_since IS NOT NULL";
     wait_for("the first failure", || (world.gateway.home().sqlite(is_old) == 1).then_some(()));
-    test();
+    world.tested(&id);
     let last = || world.events(&id, "")["events"].as_array().unwrap().last().cloned().unwrap();
     let ended = wait_for("the end", || Some(last()).filter(|event| event["type"] == "trigger.disabled"));
     assert_eq!(ended["data"]["reason"], "receiver-fails");
@@ -409,7 +429,7 @@ fn an_application_is_told_what_becomes_of_accounts() {
     for member in ["account", "scopes", "auth_type", "selected", "status", "created_at"] {
         assert_eq!((&event["data"][member], record[member].is_null()), (&record[member], false), "{member}");
     }
-    world.client().post(&format!("/triggers/{id}/test"), json!({})).ok();
+    world.tested(&id);
     let types = world.client().get("/trigger-types?connector=gateway").ok();
     let tested = &world.events(&id, "")["events"][1]["data"];
     assert!(tested["user_identifier"].is_string(), "{tested}");

@@ -82,6 +82,13 @@ fn configured(setup: Setup, service: &Upstream, provider: &OAuthProvider, config
         .config(config)
 }
 
+/// The id of a trigger that was made.
+#[track_caller]
+fn id_of(made: &Answer) -> String {
+    assert_eq!(made.status, 201, "{}", made.text());
+    made.json()["id"].as_str().unwrap().to_owned()
+}
+
 /// The body of a trigger on a folder.
 pub(crate) fn on_folder(folder: &str) -> Value {
     json!({"connector": "notified", "type": "change", "parameters": {"folder": folder}})
@@ -135,9 +142,7 @@ impl World {
     /// Makes a trigger, and waits until the gateway has read once. Returns its id.
     #[track_caller]
     pub(crate) fn trigger(&self, body: &Value) -> String {
-        let made = self.make(body);
-        assert_eq!(made.status, 201, "{}", made.text());
-        let id = made.json()["id"].as_str().unwrap().to_owned();
+        let id = id_of(&self.make(body));
         wait_for("the first read", || (self.record(&id)["status"] == "active").then_some(()));
         id
     }
@@ -153,6 +158,19 @@ impl World {
     #[track_caller]
     pub(crate) fn record(&self, id: &str) -> Value {
         self.client().get(&format!("/triggers/{id}")).ok()
+    }
+
+    /// Changes a trigger, and returns its record.
+    #[track_caller]
+    fn patch(&self, id: &str, body: &Value) -> Value {
+        self.client().request("PATCH", &format!("/triggers/{id}")).json(body).send().ok()
+    }
+
+    /// Lets a trigger deliver the example of its type. Returns the id of the event.
+    #[track_caller]
+    fn tested(&self, id: &str) -> String {
+        let tested = self.client().post(&format!("/triggers/{id}/test"), json!({})).ok();
+        tested["event_id"].as_str().unwrap().to_owned()
     }
 
     /// Something happens at the service.

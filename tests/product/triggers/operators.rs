@@ -57,10 +57,9 @@ fn what_a_caller_does_to_a_trigger_is_in_the_audit_log() {
     let world = world();
     world.connect();
     let id = world.trigger(&on_folder("plans"));
-    let patch = |body: Value| world.client().request("PATCH", &format!("/triggers/{id}")).json(&body).send().ok();
-    patch(json!({"labels": {"team": "blue"}}));
-    patch(json!({"paused": true}));
-    let event = world.client().post(&format!("/triggers/{id}/test"), json!({})).ok()["event_id"].clone();
+    world.patch(&id, &json!({"labels": {"team": "blue"}}));
+    world.patch(&id, &json!({"paused": true}));
+    let event = world.tested(&id);
     world.client().post(&format!("/triggers/{id}/replay"), json!({"event_ids": [event]})).ok();
     world.client().delete(&format!("/triggers/{id}")).ok();
     let entries = world.client().get(&format!("/admin/audit?target={id}")).ok()["entries"].as_array().unwrap().clone();
@@ -193,7 +192,7 @@ fn events_are_forwarded_to_a_program_on_this_machine_signed_with_the_secret_that
     let world = world();
     world.connect();
     let trigger = world.trigger(&on_folder("plans"));
-    world.client().post(&format!("/triggers/{trigger}/test"), json!({})).ok();
+    world.tested(&trigger);
     let receiver = Upstream::start();
     receiver.reply("*", Reply::empty(204));
     let target = format!("{}/events", receiver.url());
@@ -203,14 +202,14 @@ fn events_are_forwarded_to_a_program_on_this_machine_signed_with_the_secret_that
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let secret = lines.next().unwrap().unwrap();
     assert!(secret.starts_with("whsec_"), "{secret}");
-    let event = world.client().post(&format!("/triggers/{trigger}/test"), json!({})).ok()["event_id"].clone();
+    let event = world.tested(&trigger);
     receiver.wait_for_requests(1);
     let seen = receiver.seen();
     let body = verified(&seen[0], &secret);
-    assert_eq!((seen.len(), seen[0].header("webhook-id")), (1, event.as_str().unwrap()), "events from now on");
+    assert_eq!((seen.len(), seen[0].header("webhook-id")), (1, event.as_str()), "events from now on");
     assert_eq!((&body["data"]["name"], &body["event"]["source"]), (&json!("plan.txt"), &json!("test")));
     let line = lines.next().unwrap().unwrap();
-    assert!(line.contains(event.as_str().unwrap()) && line.ends_with("204"), "{line}");
+    assert!(line.contains(&event) && line.ends_with("204"), "{line}");
     child.kill().unwrap();
     child.wait().unwrap();
 }

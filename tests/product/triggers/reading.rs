@@ -61,7 +61,7 @@ fn a_trigger_that_joins_a_paused_one_gets_nothing_of_what_happened_before() {
     let world = world();
     world.connect();
     let paused = world.trigger(&on_folder("plans"));
-    world.client().request("PATCH", &format!("/triggers/{paused}")).json(&json!({"paused": true})).send().ok();
+    world.patch(&paused, &json!({"paused": true}));
     world.happens("long ago");
     let joined = world.trigger(&on_folder("plans"));
     assert_eq!(world.events(&joined, "")["events"], json!([]));
@@ -144,12 +144,11 @@ fn an_event_that_is_tested_and_sent_once_more_has_one_webhook_id() {
     body["labels"] = json!({"team": "blue"});
     let id = world.trigger(&body);
     let path = format!("/triggers/{id}");
-    let tested = world.client().post(&format!("{path}/test"), json!({})).ok();
-    let event_id = tested["event_id"].as_str().unwrap();
+    let event_id = world.tested(&id);
     receiver.wait_for_requests(1);
     let first = receiver.seen().remove(0);
     let webhook = verified(&first, &secret);
-    assert_eq!((first.header("webhook-id"), &webhook["event"]["id"]), (event_id, &json!(event_id)));
+    assert_eq!((first.header("webhook-id"), &webhook["event"]["id"]), (event_id.as_str(), &json!(event_id)));
     assert_eq!((&webhook["event"]["source"], &webhook["data"]), (&json!("test"), &json!({"name": "plan.txt"})));
     assert_eq!(webhook["event"]["labels"], json!({"team": "blue"}));
     let shown = || world.client().get(&format!("{path}/events/{event_id}")).ok();
@@ -175,40 +174,61 @@ fn an_event_that_is_tested_and_sent_once_more_has_one_webhook_id() {
 }
 
 #[test]
+fn an_event_that_all_filters_admit_reaches_each_url_with_one_id() {
+    let world = world();
+    world.connect();
+    let (receiver, secret) = world.receiver();
+    let mut body = on_folder("plans");
+    body["urls"] = json!(["first", "second", "third"].map(|path| format!("{}/{path}", receiver.url())));
+    body["filters"] = json!([{"pointer": "/name", "in": ["wanted"]}, {"pointer": "/id", "in": ["2", "3"]}]);
+    let id = world.trigger(&body);
+    ["wanted", "wanted", "other"].into_iter().for_each(|name| world.happens(name));
+    world.read(&id);
+    receiver.wait_for_requests(3);
+    let page = world.events(&id, "");
+    let events = page["events"].as_array().unwrap();
+    assert_eq!((events.len(), &events[0]["data"]["id"]), (1, &json!("2")));
+    let mut paths = Vec::new();
+    for seen in receiver.seen() {
+        assert_eq!(verified(&seen, &secret), events[0]);
+        assert_eq!(seen.header("webhook-id"), events[0]["event"]["id"].as_str().unwrap());
+        paths.push(seen.path);
+    }
+    paths.sort_unstable();
+    assert_eq!(paths, ["/first", "/second", "/third"]);
+}
+
+#[test]
 fn events_that_are_sent_once_more_wait_while_the_trigger_is_paused_and_need_a_url() {
     let world = world();
     world.connect();
     let (receiver, secret) = world.receiver();
     let mut body = on_folder("plans");
-    let tested = |id: &str| world.client().post(&format!("/triggers/{id}/test"), json!({})).ok()["event_id"].clone();
-    let replay = |id: &str, event: &Value| {
+    let replay = |id: &str, event: &str| {
         world.client().post(&format!("/triggers/{id}/replay"), json!({"event_ids": [event]})).ok()
     };
     let pulled = world.trigger(&body);
-    assert_eq!(replay(&pulled, &tested(&pulled)), json!({"queued": 0}), "it has no URL");
+    assert_eq!(replay(&pulled, &world.tested(&pulled)), json!({"queued": 0}), "it has no URL");
 
     body["urls"] = json!([format!("{}/events", receiver.url())]);
     let id = world.trigger(&body);
-    let event = tested(&id);
+    let event = world.tested(&id);
     receiver.wait_for_requests(1);
-    let patch = |body: Value| world.client().request("PATCH", &format!("/triggers/{id}")).json(&body).send().ok();
-    patch(json!({"paused": true}));
+    world.patch(&id, &json!({"paused": true}));
     assert_eq!(replay(&id, &event), json!({"queued": 1}));
     assert_eq!(world.record(&id)["pending_deliveries"], 0, "it waits");
     assert_eq!(receiver.seen().len(), 1);
-    patch(json!({"paused": false}));
+    world.patch(&id, &json!({"paused": false}));
     receiver.wait_for_requests(2);
     let again = verified(&receiver.seen()[1], &secret);
-    assert_eq!((&again["event"]["id"], &again["event"]["replay"]), (&event, &json!(true)), "{again}");
+    assert_eq!((&again["event"]["id"], &again["event"]["replay"]), (&json!(event), &json!(true)), "{again}");
 }
 
 #[test]
 fn the_service_sends_what_cannot_be_read() {
     let world = world();
     world.connect();
-    let made = world.make(&json!({"connector": "notified", "type": "message"}));
-    assert_eq!(made.status, 201, "{}", made.text());
-    let id = made.json()["id"].as_str().unwrap().to_owned();
+    let id = id_of(&world.make(&json!({"connector": "notified", "type": "message"})));
     world.client().post(&format!("/triggers/{id}/read"), json!({})).problem(409, "nothing-to-read");
 }
 
@@ -217,7 +237,7 @@ fn a_deleted_trigger_is_gone_with_its_events() {
     let world = world();
     world.connect();
     let id = world.trigger(&on_folder("plans"));
-    world.client().post(&format!("/triggers/{id}/test"), json!({})).ok();
+    world.tested(&id);
     let deleted = world.client().delete(&format!("/triggers/{id}")).ok();
     assert_eq!(deleted, json!({"deleted": true, "unsubscribed": null}), "nothing stood at the service");
     for path in ["", "/events", "/events/evt_1"] {

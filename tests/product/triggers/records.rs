@@ -14,18 +14,11 @@ fn the_list_of_triggers_is_filtered_and_has_pages_with_the_newest_first() {
     let world = world();
     world.connect();
     connect(&world.client(), "notified", "bob");
-    let id_of = |made: Answer| {
-        assert_eq!(made.status, 201, "{}", made.text());
-        made.json()["id"].as_str().unwrap().to_owned()
-    };
-    let make = |user: &str, folder: &str| {
-        let call = world.client().request("POST", "/triggers").header("x-user-identifier", &email(user));
-        id_of(call.json(&on_folder(folder)).send())
-    };
+    let make = |user: &str, folder: &str| id_of(&world.making(user, &on_folder(folder)).send());
     let made = [
         make("ada", "plans"),
         make("bob", "plans"),
-        id_of(world.client().post("/triggers", json!({"connector": "gateway", "type": "integration_deleted"}))),
+        id_of(&world.client().post("/triggers", json!({"connector": "gateway", "type": "integration_deleted"}))),
         make("ada", "other"),
         make("bob", "other"),
     ];
@@ -64,12 +57,10 @@ fn a_record_says_when_the_gateway_reads_and_when_something_came() {
     assert!(record["last_read_at"].is_string(), "{record}");
     assert!(record["next_read_at"].as_str() > record["last_read_at"].as_str(), "{record}");
     assert_eq!((&record["subscription"], &record["last_event_at"]), (&Value::Null, &Value::Null));
-    let tested = world.client().post(&format!("/triggers/{read}/test"), json!({})).ok();
-    assert!(tested["event_id"].is_string() && world.record(&read)["last_event_at"].is_string());
+    world.tested(&read);
+    assert!(world.record(&read)["last_event_at"].is_string());
 
-    let made = world.make(&json!({"connector": "notified", "type": "message"}));
-    assert_eq!(made.status, 201, "{}", made.text());
-    let carried = made.json()["id"].as_str().unwrap().to_owned();
+    let carried = id_of(&world.make(&json!({"connector": "notified", "type": "message"})));
     let record = wait_for("the subscription", || {
         Some(world.record(&carried)).filter(|record| record["subscription"].is_object())
     });
@@ -90,35 +81,32 @@ fn what_is_changed_holds_for_the_next_events_and_the_cursor_stays() {
     world.connect();
     let (receiver, secret) = world.receiver();
     let id = world.trigger(&on_folder("plans"));
-    let patch = |body: Value| world.client().request("PATCH", &format!("/triggers/{id}")).json(&body).send().ok();
     let data = || -> Vec<Value> {
         let page = world.events(&id, "");
         page["events"].as_array().unwrap().iter().map(|event| event["data"].clone()).collect()
     };
-    // No read that was begun with the definition of before may end after a change.
-    let is_busy = "UPDATE subscriptions SET rung = rung
-         WHERE leased_until IS NOT NULL OR due_at <= unixepoch('subsec') * 1000";
-    let settle = || wait_for("the reads", || (world.gateway.home().sqlite(is_busy) == 0).then_some(()));
     let (plain, shaped) = (json!({"id": "1", "name": "plain"}), json!({"name": "wanted"}));
     world.happens("plain");
     world.read(&id);
     wait_for("the first event", || (!data().is_empty()).then_some(()));
-    settle();
+    // No read that was begun with the definition of before may end after a change.
+    world.settle();
     let before = world.service.seen().len();
     // They happen before the change, and are read after it.
     world.happens("other");
     world.happens("wanted");
-    let changed = patch(json!({
+    let changes = json!({
         "urls": [receiver.url()], "response_fields": ["name"], "filters": [{"pointer": "/name", "in": ["wanted"]}],
-    }));
+    });
+    let changed = world.patch(&id, &changes);
     assert_eq!(changed["response_fields"], json!(["name"]));
     world.read(&id);
     receiver.wait_for_requests(1);
     assert_eq!(verified(&receiver.seen()[0], &secret)["data"], shaped);
     assert_eq!(data(), [plain.clone(), shaped.clone()]);
-    settle();
+    world.settle();
 
-    patch(json!({"urls": [], "response_fields": null, "filters": null}));
+    world.patch(&id, &json!({"urls": [], "response_fields": null, "filters": null}));
     world.happens("last");
     world.read(&id);
     wait_for("the last event", || (data().len() == 3).then_some(()));

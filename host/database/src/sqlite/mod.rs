@@ -52,7 +52,7 @@ const COPY_PAUSE: Duration = Duration::from_millis(10);
 
 /// Time in which a write of which many come waits for others. It is far below the time in which
 /// services want an answer to a notification.
-const GATHERING: Duration = Duration::from_millis(6);
+const GATHERING: Duration = Duration::from_millis(20);
 
 /// Number of connections for reading. Each occupies a thread and a CPU core while it reads.
 const READERS: usize = 4;

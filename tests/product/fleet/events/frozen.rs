@@ -10,11 +10,7 @@ fn a_gateway_that_stands_still_while_it_reads_stores_nothing_after_another_one_h
     let mut gateways = gateways_named(&NAMES[..2], &store, &service, &provider);
     let client = gateways[0].client();
     connect(&client, "notified", "ada");
-    let body = json!({"connector": "notified", "type": "change", "parameters": {"folder": "plans"}});
-    let made = client.request("POST", "/triggers").header("x-user-identifier", &email("ada")).json(&body).send();
-    assert_eq!(made.status, 201, "{}", made.text());
-    let path = format!("/triggers/{}", made.json()["id"].as_str().unwrap());
-    wait_for("the first read", || (client.get(&path).ok()["status"] == "active").then_some(()));
+    let path = format!("/triggers/{}", trigger(&client, "change", &json!({"folder": "plans"}), &[]));
 
     let gate = Gate::default();
     {

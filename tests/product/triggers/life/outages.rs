@@ -1,5 +1,11 @@
-//! A service that does not answer, and a database that is away while a step waits for the service.
+//! A service that does not answer, and a database that is away while a step waits for the service
+//! or while the service notifies the gateway.
 
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::thread::sleep;
+
+use support::wire::{answer, connection};
 use support::{Gate, Proxy};
 
 use super::*;
@@ -26,12 +32,17 @@ impl Outage {
         self.world.gateway.wait_for_log("a step that fails", |line| {
             line["message"].as_str().is_some_and(|message| message.starts_with("a step of a subscription "))
         });
+        self.restore();
+        self.store.database().sql("UPDATE subscriptions SET leased_until = 0 WHERE leased_until IS NOT NULL");
+    }
+
+    /// Brings the database back.
+    fn restore(&self) {
         self.proxy.restore();
         wait_for("the database", || {
             let is_whole = self.world.gateway.anonymous().get("/readyz").json()["degraded"].is_null();
             (is_whole && self.world.client().get("/triggers").status == 200).then_some(())
         });
-        self.store.database().sql("UPDATE subscriptions SET leased_until = 0 WHERE leased_until IS NOT NULL");
     }
 
     /// Lets work on subscriptions be due.
@@ -66,7 +77,7 @@ fn a_service_that_does_not_answer_within_the_deadline_of_the_caller_is_waited_fo
     let made = world.making("ada", &item()).header("request-timeout", "5").send();
     assert_eq!((made.status, &made.json()["status"]), (201, &json!("pending")), "{}", made.text());
     wait_for("the service to be asked", || (world.asked("POST") > 0).then_some(()));
-    let id = made.json()["id"].as_str().unwrap().to_owned();
+    let id = id_of(&made);
     gate.open();
     wait_for("the subscription", || {
         let now =
@@ -76,6 +87,56 @@ fn a_service_that_does_not_answer_within_the_deadline_of_the_caller_is_waited_fo
     });
     assert_eq!(world.notify(&subscriptions, "1"), 200);
     assert_eq!(world.ids(&id), ["1"]);
+}
+
+#[test]
+fn a_notification_that_the_database_does_not_get_is_refused_and_stored_once_when_the_service_repeats_it() {
+    let outage = Outage::start();
+    let world = &outage.world;
+    let subscriptions = serve_subscriptions(world);
+    let (receiver, secret) = world.receiver();
+    let mut body = item();
+    body["urls"] = json!([receiver.url()]);
+    let id = world.trigger(&body);
+    let hook = subscriptions.lock().made[0].clone();
+    let path = hook.0.strip_prefix(PUBLIC).unwrap();
+    let stored = || outage.store.database().query("SELECT count(*) FROM trigger_events");
+    let refusals = || {
+        let log = world.gateway.log();
+        let messages = log.iter().filter_map(|line| line["message"].as_str());
+        messages.filter(|message| message.starts_with("a notification could not be taken")).count()
+    };
+    // The connections break, or nothing answers any more.
+    let ways: [fn(&Proxy); 2] = [Proxy::cut, Proxy::hold];
+    let mut expected = Vec::new();
+    for (event, end) in ["1", "2"].into_iter().zip(ways) {
+        let (before, refused) = (stored(), refusals());
+        let items = json!({"value": [{"clientState": hook.1, "id": event, "etag": "1", "changeType": "created"}]});
+        let items = items.to_string();
+        let head = format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", items.len());
+        let mut sent = connection(&world.gateway.address(), head.as_bytes());
+        // The address is found, and the gateway waits for the body.
+        sleep(Duration::from_millis(300));
+        end(&outage.proxy);
+        sent.write_all(items.as_bytes()).unwrap();
+        let answered = answer(&mut sent);
+        assert!(answered.starts_with("HTTP/1.1 503 ") && answered.contains("\r\nretry-after: "), "{answered}");
+        assert_eq!(stored(), before);
+        wait_for("the line in the log", || (refusals() > refused).then_some(()));
+
+        outage.restore();
+        wait_for("the notification to be stored", || (world.notify_at(&hook, event) == 200).then_some(()));
+        expected.push(event);
+        assert_eq!(world.ids(&id), expected);
+    }
+    let page = world.events(&id, "");
+    let ids = page["events"].as_array().unwrap().iter().map(|event| event["event"]["id"].as_str().unwrap().to_owned());
+    let ids: BTreeSet<String> = ids.collect();
+    wait_for("a webhook about each", || {
+        let webhooks = receiver.seen().into_iter().map(|seen| verified(&seen, &secret));
+        let told: BTreeSet<String> = webhooks.map(|told| told["event"]["id"].as_str().unwrap().to_owned()).collect();
+        (told == ids).then_some(())
+    });
 }
 
 #[test]

@@ -115,9 +115,7 @@ fn after_a_restore_the_service_is_asked_for_each_subscription() {
     let archive = folder.path().join("backup.tar.gz");
     let [known, forgotten] = ["ada", "bob"].map(|user| {
         connect(&world.client(), "notified", user);
-        let made = world.making(user, &renewed()).send();
-        assert_eq!(made.status, 201, "{}", made.text());
-        let id = made.json()["id"].as_str().unwrap().to_owned();
+        let id = id_of(&world.making(user, &renewed()).send());
         world.wait_for_status(&id, "active");
         id
     });
