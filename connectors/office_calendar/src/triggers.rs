@@ -13,8 +13,8 @@ pub(crate) const TRIGGERS: &[Trigger] = &[Trigger {
     name: "event_changed",
     title: "Calendar event changed",
     description: "An event of the user's calendar was created, changed or deleted. The data is Microsoft's event. An event \
-                  that was deleted has only its id and `@removed`. Microsoft lists the changes of some calendars only for \
-                  events between two times: those of events at most 90 days ago and 60 days ahead are always told.",
+                  that was deleted has only its id and `@removed`. For some calendars, Microsoft lists only the changes of \
+                  events in a period. The period always includes the last 90 days and the next 60 days.",
     payload: r#"{
         "type": "object",
         "properties": {

@@ -15,7 +15,7 @@ use hyper::header::{
 };
 use memory::{MemoryBudget, Reservation};
 
-use body::media_type::{essence, is_json};
+use body::media_type::{essence, is_json, is_zero_weight};
 use body::{Body, full, of_pieces, rejoined};
 use egress::EgressError;
 
@@ -73,7 +73,7 @@ pub(super) fn accepts_encoding(accepted: &HeaderValue, name: &str) -> bool {
     accepted.to_str().unwrap_or_default().split(',').any(|one| {
         let mut parts = one.split(';').map(str::trim);
         let is_named = parts.next().is_some_and(|named| named.eq_ignore_ascii_case(name));
-        is_named && !parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+        is_named && !parts.any(is_zero_weight)
     })
 }
 
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(negotiated("gzip, deflate, br, zstd"), Some(Encoding::Zstd));
         assert_eq!(negotiated("GZIP;q=0.5"), Some(Encoding::Gzip));
         assert_eq!(negotiated("zstd;q=0, gzip"), Some(Encoding::Gzip));
-        for neither in ["identity", "*", "br", "gzip;q=0", ""] {
+        for neither in ["identity", "*", "br", "gzip;q=0", "gzip; q=0.", ""] {
             assert_eq!(negotiated(neither), None, "{neither}");
         }
         assert_eq!(Encoding::negotiated(None), None);

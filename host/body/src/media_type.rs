@@ -13,6 +13,14 @@ pub fn is_json(essence: &str) -> bool {
         || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("+json"))
 }
 
+/// Returns `true` if a parameter is the weight 0: the client does not accept the value that has it
+/// (RFC 9110, section 12.4.2).
+pub fn is_zero_weight(parameter: &str) -> bool {
+    parameter.split_once('=').is_some_and(|(name, weight)| {
+        name.eq_ignore_ascii_case("q") && matches!(weight, "0" | "0." | "0.0" | "0.00" | "0.000")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -21,6 +29,16 @@ mod tests {
     fn parameters_are_left_out() {
         assert_eq!(essence("application/JSON ; charset=utf-8"), "application/JSON");
         assert_eq!(essence(""), "");
+    }
+
+    #[test]
+    fn a_weight_of_zero_is_recognized_in_every_form() {
+        for zero in ["q=0", "q=0.", "q=0.0", "q=0.000", "Q=0"] {
+            assert!(is_zero_weight(zero), "{zero}");
+        }
+        for other in ["q=0.001", "q=1", "q=", "q", "", "level=0", "q=0.0000"] {
+            assert!(!is_zero_weight(other), "{other}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::report::Report;
 use super::{notifications, operator_events, refused_clients};
 use config::Config;
 use egress::{Egress, EgressError};
-use registry::{Connector, GRANT_COMMAND, Registry};
+use registry::{Connector, Registry, grant_command};
 use store::{AnyIntegrationFilter, Status, Store, StoreError};
 
 const CHECK: &str = "connectors";
@@ -84,7 +84,7 @@ fn grants(connector: &Connector, report: &mut Report) {
         report.note(
             "grants",
             format!("`{}` may not reach {}, which it asks for", connector.name(), missing.join(", ")),
-            format!("If it may, run `{GRANT_COMMAND} {} {}`", connector.name(), missing.join(" ")),
+            format!("If it may, run `{}`", grant_command(connector.name(), &missing)),
         );
     }
 }

@@ -93,6 +93,17 @@ impl From<EgressError> for IntegrationError {
     }
 }
 
+/// How the user connects an account again.
+#[derive(Debug)]
+pub struct ConnectAgain {
+    /// The integration.
+    pub user_identifier: String,
+    /// The `auth_type` with which the user connects it.
+    pub auth_type: &'static str,
+    /// The parts of its address that the user gives.
+    pub address: AccountAddress,
+}
+
 /// Why an operation has no credential to run with.
 #[derive(Debug, Error)]
 pub enum AccessError {
@@ -117,12 +128,8 @@ pub enum AccessError {
     /// The user has to authorize again.
     #[error("the user has to authorize again: {}", detail)]
     Reauthorize {
-        /// The integration.
-        user_identifier: String,
-        /// The `auth_type` with which the user connects it again.
-        auth_type: &'static str,
-        /// The parts of its address that the user gives.
-        address: AccountAddress,
+        /// The integration, and how the user connects it again.
+        again: ConnectAgain,
         /// A sentence that says why.
         detail: String,
     },
@@ -146,9 +153,8 @@ impl AccessError {
     pub fn user_identifier(&self) -> Option<&str> {
         match self {
             Self::Required { named, .. } => named.as_deref(),
-            Self::Reauthorize { user_identifier, .. } | Self::NotRefreshed { user_identifier, .. } => {
-                Some(user_identifier)
-            }
+            Self::Reauthorize { again, .. } => Some(&again.user_identifier),
+            Self::NotRefreshed { user_identifier, .. } => Some(user_identifier),
             Self::Ambiguous { .. } | Self::NotConfigured(_) | Self::Failed(_) => None,
         }
     }

@@ -143,7 +143,7 @@ pub use self::choose::ChosenIntegration;
 pub use self::confirm::NotConfirmed;
 pub use self::credentials_form::{CredentialField, CredentialsForm, FieldKind};
 pub use self::destination::Destination;
-pub use self::error::{AccessError, BeginError, IntegrationError};
+pub use self::error::{AccessError, BeginError, ConnectAgain, IntegrationError};
 pub use self::identifier::is_identifier;
 pub use self::import::{Import, ImportedCredentials};
 pub use self::key::Key;

@@ -14,7 +14,7 @@ use super::conclude::are_different;
 use super::events::Change;
 use super::freshness::{Freshness, delay_until};
 use super::reason::Reason;
-use super::{AccessError, AccountSecret, DEVICE_CODE, IntegrationError, Integrations, Way};
+use super::{AccessError, AccountSecret, ConnectAgain, DEVICE_CODE, IntegrationError, Integrations, Way};
 use contract::{AuthScheme, Owner, Signature};
 use egress::Credential;
 use registry::Connector;
@@ -193,11 +193,15 @@ impl Integrations {
 
     /// As [`Integrations::reauthorize`], with this sentence that says why.
     pub(super) fn reauthorize_with_detail(&self, integration: &Integration, detail: String) -> AccessError {
-        AccessError::Reauthorize {
+        AccessError::Reauthorize { again: self.connect_again(integration), detail }
+    }
+
+    /// How the user connects an account again.
+    pub fn connect_again(&self, integration: &Integration) -> ConnectAgain {
+        ConnectAgain {
             user_identifier: integration.user_identifier.clone(),
             auth_type: self.way_to_connect_again(integration),
             address: self.address_of_user(integration),
-            detail,
         }
     }
 

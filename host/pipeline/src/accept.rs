@@ -1,6 +1,6 @@
 //! The media types of files that a caller takes as bytes.
 
-use body::media_type::{essence, is_json};
+use body::media_type::{essence, is_json, is_zero_weight};
 
 /// The media types of files that a caller takes as bytes. It gets other files in their JSON form.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +33,7 @@ impl Accept<'_> {
 fn names(accept: &str, media_type: &str) -> bool {
     accept.split(',').any(|range| {
         let mut parts = range.split(';').map(str::trim);
-        parts.next().is_some_and(|named| named.eq_ignore_ascii_case(media_type))
-            && !parts.any(|parameter| matches!(parameter, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+        parts.next().is_some_and(|named| named.eq_ignore_ascii_case(media_type)) && !parts.any(is_zero_weight)
     })
 }
 
@@ -55,6 +54,7 @@ mod tests {
         assert!(!names("*/*", "application/pdf"));
         assert!(!names("application/*", "application/pdf"));
         assert!(!names("application/pdf;q=0, */*", "application/pdf"));
+        assert!(!names("application/pdf; q=0.", "application/pdf"));
         assert!(names_a_file("application/json, image/png;q=0.5"));
         assert!(!names_a_file("*/*") && !names_a_file("application/json, image/*") && !names_a_file(""));
     }

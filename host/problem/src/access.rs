@@ -3,14 +3,14 @@
 use serde_json::json;
 
 use super::{
-    DRAINING, INTEGRATION_NOT_CONFIGURED, INTEGRATION_REQUIRED, INTERNAL, Problem, REAUTHORIZATION_REQUIRED,
+    DRAINING, INTEGRATION_NOT_CONFIGURED, INTEGRATION_REQUIRED, INTERNAL, Kind, Problem, REAUTHORIZATION_REQUIRED,
     SELECTION_REQUIRED, STORE_UNAVAILABLE, TENANT_FULL, TOKEN_REFRESH_FAILED, TOO_MANY_AUTHORIZATIONS,
     TOO_MANY_INTEGRATIONS, UNKNOWN_LINK, invalid,
 };
 use contract::Owner;
 use egress::whole_seconds;
-use integrations::{AccessError, DEVICE_CODE, IntegrationError, NotConfigured};
-use registry::GRANT_COMMAND;
+use integrations::{AccessError, ConnectAgain, DEVICE_CODE, IntegrationError, NotConfigured};
+use registry::grant_command;
 use store::{AuthType, StoreError};
 
 /// Seconds after which every authorization that is in progress now has ended.
@@ -19,7 +19,6 @@ const EXPIRED_AFTER_S: u64 = 600;
 /// The problem of an operation that has no account to run on. The member `action` names the call
 /// that helps.
 pub fn access_problem(error: AccessError, connector: &str) -> Problem {
-    let begin = json!({"method": "POST", "path": format!("/connectors/{connector}/integrations")});
     match error {
         AccessError::Required { named, candidates } => {
             let connect = format!("with POST /connectors/{connector}/integrations.");
@@ -32,6 +31,7 @@ pub fn access_problem(error: AccessError, connector: &str) -> Problem {
                     format!("The account `{name}` is not connected; name one of {known}, or connect it first, {connect}")
                 }
             };
+            let begin = json!({"method": "POST", "path": format!("/connectors/{connector}/integrations")});
             let problem = INTEGRATION_REQUIRED.with_detail(detail).with("action", begin);
             if named.is_some() { problem.with("candidates", candidates) } else { problem }
         }
@@ -46,27 +46,8 @@ pub fn access_problem(error: AccessError, connector: &str) -> Problem {
                 json!({"method": "POST", "path": format!("/connectors/{connector}/integrations/{{user_identifier}}")}),
             ),
         AccessError::NotConfigured(error) => not_configured_problem(&error),
-        AccessError::Reauthorize { user_identifier, auth_type, address, detail } => {
-            let missing = if auth_type == AuthType::OAuth2.name() {
-                " Send `action.body`, with your `callback_url` added."
-            } else if auth_type == DEVICE_CODE {
-                " Send `action.body`."
-            } else if auth_type == AuthType::None.name() {
-                ""
-            } else {
-                " Send `action.body`, with the user's `credentials` added."
-            };
-            let mut renew = begin;
-            renew["body"] = json!({"auth_type": auth_type, "user_identifier": user_identifier});
-            if !address.is_empty() {
-                renew["body"]["address"] = json!(address);
-            }
-            REAUTHORIZATION_REQUIRED
-                .with_detail(format!(
-                    "{detail} Connect `{user_identifier}` again, with POST /connectors/{connector}/integrations.{missing}"
-                ))
-                .with("user_identifier", user_identifier)
-                .with("action", renew)
+        AccessError::Reauthorize { again, detail } => {
+            connect_again_problem(&REAUTHORIZATION_REQUIRED, again, connector, &detail)
         }
         AccessError::NotRefreshed { user_identifier, reason, retry_after } => {
             let kind = match reason.owner {
@@ -79,6 +60,29 @@ pub fn access_problem(error: AccessError, connector: &str) -> Problem {
         }
         AccessError::Failed(error) => integration_problem(&error),
     }
+}
+
+/// A problem that the user solves by connecting the account again. `detail` is a sentence that says
+/// why. The member `action` names the call that helps.
+pub fn connect_again_problem(kind: &'static Kind, again: ConnectAgain, connector: &str, detail: &str) -> Problem {
+    let ConnectAgain { user_identifier, auth_type, address } = again;
+    let missing = if auth_type == AuthType::OAuth2.name() {
+        " Send `action.body`, with your `callback_url` added."
+    } else if auth_type == DEVICE_CODE {
+        " Send `action.body`."
+    } else if auth_type == AuthType::None.name() {
+        ""
+    } else {
+        " Send `action.body`, with the user's `credentials` added."
+    };
+    let mut body = json!({"auth_type": auth_type, "user_identifier": user_identifier});
+    if !address.is_empty() {
+        body["address"] = json!(address);
+    }
+    let path = format!("/connectors/{connector}/integrations");
+    kind.with_detail(format!("{detail} Connect `{user_identifier}` again, with POST {path}.{missing}"))
+        .with("user_identifier", user_identifier)
+        .with("action", json!({"method": "POST", "path": path, "body": body}))
 }
 
 /// The problem of an account that no user can connect, because settings or grants are missing.
@@ -96,9 +100,9 @@ pub fn not_configured_problem(error: &NotConfigured) -> Problem {
     }
     if !ungranted.is_empty() {
         detail.push(format!(
-            "The connector would send users' tokens to {}. If that is right, run `{GRANT_COMMAND} {connector} {}`.",
+            "The connector would send users' tokens to {}. If that is right, run `{}`.",
             ungranted.join(", "),
-            ungranted.join(" ")
+            grant_command(connector, ungranted)
         ));
     }
     let problem = INTEGRATION_NOT_CONFIGURED

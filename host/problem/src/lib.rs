@@ -24,7 +24,9 @@ use serde_json::{Map, Value, json};
 
 pub use self::kinds::*;
 
-pub use self::access::{access_problem, integration_problem, not_configured_problem, store_problem};
+pub use self::access::{
+    access_problem, connect_again_problem, integration_problem, not_configured_problem, store_problem,
+};
 pub use self::connect::{address_problem, connect_problem};
 pub use self::pipeline::{no_memory, no_route, pipeline_problem, unknown_operation};
 pub use self::violations::{input_problem, invalid, read_query, violations_problem};

@@ -186,7 +186,7 @@ pub use self::live::Swapped;
 pub use self::load::{AuthorSettings, try_schemas};
 pub use self::operation::Operation;
 pub use self::present_module::present_module;
-pub use self::reach::{GRANT_COMMAND, Service, Upstreams};
+pub use self::reach::{GRANT_COMMAND, Service, Upstreams, grant_command};
 pub use self::refusal::{Refusal, Refused};
 pub use self::remove::Removed;
 pub use self::renew::follow_grants;

@@ -141,14 +141,16 @@ impl Triggers {
         let chosen = timeout_at(deadline, self.parts.integrations.choose(connector, &holder, named)).await;
         let chosen = chosen.map_err(|_| pipeline::Error::StoreTimedOut)?.map_err(pipeline::Error::Access)?;
         let user_identifier = chosen.user_identifier().to_owned();
-        let found = self.parts.store.integrations().get(&holder, &user_identifier).await?;
-        let granted = found.map(|integration| integration.details.scopes).unwrap_or_default();
+        let Some(found) = self.parts.store.integrations().get(&holder, &user_identifier).await? else {
+            return Ok(user_identifier);
+        };
+        let granted = &found.details.scopes;
         let missing: Vec<String> =
             kind.declared().scopes.iter().filter(|scope| !granted.contains(scope)).cloned().collect();
         if !missing.is_empty() && !granted.is_empty() {
             return Err(TriggerError::ScopesMissing {
                 connector: connector.name().to_string(),
-                user_identifier,
+                again: self.parts.integrations.connect_again(&found),
                 scopes: missing,
             });
         }

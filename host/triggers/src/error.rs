@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use integrations::ConnectAgain;
 use store::StoreError;
 use store::vault::VaultError;
 use webhooks::{CallbackError, WebhookError};
@@ -28,8 +29,8 @@ pub enum TriggerError {
     ScopesMissing {
         /// The connector.
         connector: String,
-        /// The account.
-        user_identifier: String,
+        /// The account, and how the user connects it again.
+        again: ConnectAgain,
         /// The scopes.
         scopes: Vec<String>,
     },

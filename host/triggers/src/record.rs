@@ -64,6 +64,7 @@ pub struct TriggerRecord {
     pub labels: BTreeMap<String, String>,
     /// Seconds between two reads, as the caller has set them; null for the interval of the type.
     pub poll_s: Option<u32>,
+    /// A trigger that is `pending` has not begun: what happens until it is `active` is not delivered.
     #[schemars(extend("enum" = STATUSES))]
     pub status: &'static str,
     /// Why it is not active; null if it is.

@@ -28,7 +28,7 @@ pub struct AnyWebhookRecord {
     event_id: Option<String>,
     /// The scheme, host and port of the URL.
     receiver: String,
-    /// Null if it is no longer kept.
+    /// Null if it is no longer kept, or if the gateway cannot decrypt it.
     url: Option<String>,
     #[schemars(extend("enum" = ["pending", "delivered", "failed"]))]
     status: &'static str,
@@ -43,14 +43,22 @@ pub struct AnyWebhookRecord {
 }
 
 impl Webhooks {
-    /// The record of a delivery, with its URL.
+    /// The record of a delivery, with its URL. A URL that cannot be decrypted must not keep a list from
+    /// showing the other deliveries, so the record is without it.
     ///
     /// # Errors
     /// If the vault fails.
     pub async fn any_record(&self, found: AnyDelivery) -> Result<AnyWebhookRecord, WebhookError> {
         let AnyDelivery { delivery, tenant, source, receiver, url, created_at, next_attempt_at, kept_until } = found;
         let url = match url {
-            Some(sealed) => Some(self.delivery_url(&tenant, &delivery.webhook_id, &sealed).await?),
+            Some(sealed) => match self.delivery_url(&tenant, &delivery.webhook_id, &sealed).await {
+                Err(error) if error.is_damage() => {
+                    let webhook_id = &delivery.webhook_id;
+                    tracing::error!(webhook_id, %error, "the URL of a webhook cannot be decrypted");
+                    None
+                }
+                url => Some(url?),
+            },
             None => None,
         };
         let kind = source.kind();

@@ -29,6 +29,18 @@ pub enum WebhookError {
     DamagedDelivery,
 }
 
+impl WebhookError {
+    /// Returns `true` if a stored value cannot be read, now or later, although the store and the
+    /// vault work.
+    pub(super) fn is_damage(&self) -> bool {
+        use VaultError::{Altered, DamagedKey, UnknownKey};
+        matches!(
+            self,
+            Self::DamagedSecret | Self::DamagedDelivery | Self::Vault(Altered | DamagedKey { .. } | UnknownKey { .. })
+        )
+    }
+}
+
 /// Why the callback URLs of a call are not accepted.
 #[derive(Debug, Error)]
 pub enum CallbackError {

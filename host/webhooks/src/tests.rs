@@ -12,7 +12,9 @@ use url::Url;
 use super::*;
 use config::Callbacks;
 use store::simulated::{Faults, SimulatedDatabase, Step};
-use store::{Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, StoreError, UrlFilter, WebhookSource};
+use store::{
+    AnyDeliveryFilter, Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, StoreError, UrlFilter, WebhookSource,
+};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -83,6 +85,25 @@ async fn a_webhook_for_an_agent_is_found_by_its_url_in_any_spelling() {
     for spelling in ["https://App.example:443/a b", "https://app.example/a%20b"] {
         assert_eq!(parse_url_filter(spelling), Ok(UrlFilter::Hash(stored.url_hash.clone())), "{spelling}");
     }
+}
+
+#[tokio::test]
+async fn a_webhook_whose_url_cannot_be_decrypted_is_listed_without_it_and_keeps_no_other_one_out() {
+    let site = site(Callbacks::default()).await;
+    let urls = ["https://a.example/1", "https://b.example/2"].map(str::to_owned);
+    let mut deliveries = site.webhooks.deliveries_of_job("acme", "job_1", &urls, b"{}", DAY).await.unwrap();
+    // A value of another row cannot be decrypted in this one.
+    deliveries[0].url = deliveries[1].url.clone();
+    site.webhooks.store.webhooks().add_deliveries(deliveries).await.unwrap();
+    let filter = AnyDeliveryFilter { limit: 10, ..AnyDeliveryFilter::default() };
+    let mut listed = Vec::new();
+    for delivery in site.webhooks.store.webhooks().all_deliveries(filter).await.unwrap() {
+        let record = json!(site.webhooks.any_record(delivery).await.unwrap());
+        listed.push((record["receiver"].clone(), record["url"].clone()));
+    }
+    listed.sort_by_key(|(receiver, _)| receiver.to_string());
+    let expected = [(json!("https://a.example"), Value::Null), (json!("https://b.example"), json!(urls[1]))];
+    assert_eq!(listed, expected);
 }
 
 #[tokio::test]

@@ -392,15 +392,22 @@ fn a_broken_line_among_many_good_ones_is_named_and_nothing_else_is_lost() {
 
 #[test]
 fn the_command_that_imports_fails_if_the_gateway_answers_fewer_lines_than_it_got() {
-    // A stand-in for a gateway that stops in the middle, which ends its answer as a whole one does.
+    // A stand-in for a gateway that stops in the middle. The previous version ends its answer as a
+    // whole one.
     let stopping = Upstream::start();
-    stopping.reply("*", Reply::typed("application/x-ndjson", "{\"line\":1,\"status\":\"created\",\"id\":\"int_1\"}\n"));
+    let answered = "{\"line\":1,\"status\":\"created\",\"id\":\"int_1\"}\n";
     let home = Setup::new().prepare();
     let accounts = file(&home, "accounts", b"{}\n\n{}\n");
     let arguments = ["integrations", "import", path(&accounts), "--key", KEY, "--url", &stopping.url()];
-    let finished = process::run(&mut home.command(&arguments));
-    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
-    assert!(finished.stderr.contains("stopped after the answers to 1 lines"), "{}", finished.stderr);
+    for reply in [
+        Reply::cut_off("application/x-ndjson", &format!("{answered}{{\"line\":")),
+        Reply::typed("application/x-ndjson", answered),
+    ] {
+        stopping.reply("*", reply);
+        let finished = process::run(&mut home.command(&arguments));
+        assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+        assert!(finished.stderr.contains("stopped after the answers to 1 lines"), "{}", finished.stderr);
+    }
     fs::write(&accounts, "{}\n\n").unwrap();
     let finished = process::run(&mut home.command(&arguments));
     assert_eq!(finished.code, Some(0), "a blank line gets no answer: {}", finished.stderr);

@@ -23,6 +23,11 @@ pub const DOT_SEGMENT: &str =
 /// The sentence for a caller whose value of a path is empty.
 pub const EMPTY_SEGMENT: &str = "Give a value that is not empty: it is a part of a path.";
 
+/// The sentence for a caller whose value would make the path begin with the name of a host (RFC
+/// 3986, section 4.2).
+const DOUBLE_SLASH: &str =
+    "Give a value that does not begin with `//`. The path of the request would begin with `//`, which names a host.";
+
 /// The sentence for a caller who gives a header that no request has.
 const HEADER_NAME: &str =
     "Give names of headers: letters, digits and `-`, without headers that the gateway sets itself, such as `Host`.";
@@ -130,6 +135,10 @@ impl<'r: 'a, 'a> Values<'r, 'a> {
                     push_path_value(path, field, value)?;
                     if path.len() == start {
                         return Err(Refusal::of(field, EMPTY_SEGMENT));
+                    }
+                    // Without the value, the path has at most its first slash.
+                    if start < 2 && path.starts_with("//") {
+                        return Err(Refusal::of(field, DOUBLE_SLASH));
                     }
                 }
             }

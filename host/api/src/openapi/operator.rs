@@ -64,7 +64,8 @@ pub(crate) fn describe_import() -> Value {
     members["responses"]["200"]["content"] = lines("ImportedLine");
     members["description"] = "Nothing is called at the services. An account that is connected is replaced only with \
         `replace=true`. A line that was imported before is `unchanged`, also if its tokens were refreshed since. A line over \
-        64 KiB is refused. Lines are imported in batches while the body arrives."
+        64 KiB is refused. Lines are imported in batches while the body arrives. If the gateway has to stop, the answer \
+        breaks off before its end."
         .into();
     members["parameters"] = json!([filter(
         "replace",

@@ -17,8 +17,8 @@ pub(crate) fn describe_create() -> Value {
     let mut members = describe_created("The trigger.", reference("Trigger"));
     members["description"] = "`X-User-Identifier` names the account, as for operations. In this order: the body is checked, \
         the account is found, the scopes of its grant are checked (409 `scopes-missing`), the trigger is stored, and the service is \
-        asked to notify the gateway. If that takes longer than the call has, the trigger is `pending`, and continues. The first \
-        read delivers nothing: events count from now on. With `urls`, the tenant needs a webhook secret."
+        asked to notify the gateway. If that takes longer than the call has, the trigger is `pending`, and continues. Events \
+        count from the moment at which it is `active`. With `urls`, the tenant needs a webhook secret."
         .into();
     if let (Some(parameters), Value::Array(more)) =
         (members["parameters"].as_array_mut(), parameter_references(&["UserIdentifier"]))

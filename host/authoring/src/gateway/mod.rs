@@ -171,7 +171,8 @@ impl RunningGateway {
         Ok(self.0.json(Method::POST, path, &[], body).await?)
     }
 
-    /// Sends lines of JSON, and reads the lines of the answer.
+    /// Sends lines of JSON, and reads the lines of the answer. If the answer breaks off, returns only
+    /// the complete lines that have arrived.
     ///
     /// # Errors
     /// If the gateway refuses or does not respond.

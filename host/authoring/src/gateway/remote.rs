@@ -11,7 +11,7 @@ use connector_gateway::gateway_records::ServiceConnectorsRecord;
 use connector_gateway::records::{ChangeRecord, ConnectorsRecord, GrantRecord, InstalledRecord, VersionRecord};
 use connector_gateway::{Installation, SIGNATURE};
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue, IF_MATCH};
-use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -333,7 +333,8 @@ impl Remote {
         .await
     }
 
-    /// Sends lines of JSON, and reads the lines of the answer.
+    /// Sends lines of JSON, and reads the lines of the answer. If the answer breaks off, returns only
+    /// the complete lines that have arrived.
     pub(super) async fn lines(
         &self,
         path: &[&str],
@@ -341,8 +342,18 @@ impl Remote {
         lines: Vec<u8>,
     ) -> Result<Vec<Value>, RemoteError> {
         let with_body = |request: RequestBuilder| request.header("content-type", "application/x-ndjson").body(lines);
-        let (status, answer) = self.receive(Method::POST, path, query, with_body).await?;
-        let values = serde_json::Deserializer::from_slice(&answer).into_iter();
+        let mut response = self.begin(Method::POST, path, query, with_body).await?;
+        let status = response.status();
+        if !status.is_success() {
+            return self.finish(response).await.map(|_| Vec::new());
+        }
+        let mut answer = Vec::new();
+        // An error ends the answer early. The caller sees that lines are missing.
+        while let Ok(Some(piece)) = response.chunk().await {
+            answer.extend_from_slice(&piece);
+        }
+        let lines = answer.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
+        let values = lines.map(serde_json::from_slice::<Value>);
         values.collect::<Result<_, _>>().map_err(|error| self.not_understood(status, &error))
     }
 
@@ -395,6 +406,18 @@ impl Remote {
         query: &[(&str, &str)],
         with_body: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<(StatusCode, Bytes), RemoteError> {
+        let response = self.begin(method, path, query, with_body).await?;
+        self.finish(response).await
+    }
+
+    /// Sends a request whose body `with_body` adds.
+    async fn begin(
+        &self,
+        method: Method,
+        path: &[&str],
+        query: &[(&str, &str)],
+        with_body: impl FnOnce(RequestBuilder) -> RequestBuilder,
+    ) -> Result<Response, RemoteError> {
         let mut url = self.url.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty().extend(path);
@@ -403,13 +426,15 @@ impl Remote {
             url.query_pairs_mut().extend_pairs(query);
         }
         let request = self.client.request(method, url).header(AUTHORIZATION, self.authorization.clone());
-        let request = with_body(request);
-        let unreachable = |error: reqwest::Error| unreachable(&self.url, error);
-        let response = request.send().await.map_err(unreachable)?;
+        with_body(request).send().await.map_err(|error| unreachable(&self.url, error))
+    }
+
+    /// Reads the body of an answer, or the problem.
+    async fn finish(&self, response: Response) -> Result<(StatusCode, Bytes), RemoteError> {
         let status = response.status();
         let request_id = response.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok()).unwrap_or("unknown");
         let request_id = request_id.to_owned();
-        let body = response.bytes().await.map_err(unreachable)?;
+        let body = response.bytes().await.map_err(|error| unreachable(&self.url, error))?;
         if status.is_success() {
             return Ok((status, body));
         }

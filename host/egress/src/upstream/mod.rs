@@ -165,7 +165,7 @@ impl Upstream {
                     false => {
                         let advice = match &*self.grant_command {
                             "" => String::new(),
-                            command => format!("; the operator can grant them with `{command} *.{site}`"),
+                            command => format!("; the operator can grant them with `{command} '*.{site}'`"),
                         };
                         Some(EgressError::denied(format!(
                             "the hosts below {site} were not granted to this connector{advice}"

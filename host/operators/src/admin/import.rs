@@ -96,7 +96,7 @@ impl ImportTask {
         loop {
             let piece = match body.piece().await {
                 Ok(piece) => piece,
-                // The lines that have arrived are imported. A part of a line is not.
+                // The lines that have arrived are imported. A part of a line is not. The answer breaks off.
                 Err(_) => return,
             };
             let is_last = piece.is_none();
@@ -111,6 +111,7 @@ impl ImportTask {
                 }
             }
             if is_last {
+                self.answer.finish();
                 return;
             }
         }

@@ -21,6 +21,18 @@ const USERINFO: &str = "userinfo";
 /// The command that grants hosts to a connector. The identifier and the hosts follow.
 pub const GRANT_COMMAND: &str = "connector-gateway connectors grant";
 
+/// The command that grants hosts to a connector, as a person enters it.
+pub fn grant_command(connector: &str, hosts: &[impl AsRef<str>]) -> String {
+    let mut command = format!("{GRANT_COMMAND} {connector}");
+    for host in hosts {
+        let host: &str = host.as_ref();
+        // A shell would take a wildcard, or the brackets of an IPv6 address, for names of files.
+        let quote = if host.contains(['*', '[']) { "'" } else { "" };
+        command.push_str(&format!(" {quote}{host}{quote}"));
+    }
+    command
+}
+
 /// A service that a connector calls, as operators see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {

@@ -103,6 +103,12 @@ fn link_hosts_are_granted_one_by_one_and_wildcards_as_they_are_written() {
 }
 
 #[test]
+fn a_shell_takes_no_host_of_the_command_that_grants_for_names_of_files() {
+    let hosts = ["api.acme.com:8443", "*.acme.com", "[::1]"];
+    assert_eq!(grant_command("mail", &hosts), format!("{GRANT_COMMAND} mail api.acme.com:8443 '*.acme.com' '[::1]'"));
+}
+
+#[test]
 fn the_place_of_the_credential_is_shown_for_each_upstream() {
     use contract::CredentialUse::{FormField, None as Nothing, Standard};
     let header = KeyHeader { name: "X-Key".to_owned(), prefix: String::new() };

@@ -1,12 +1,10 @@
 //! Why a trigger cannot be made, changed or read.
 
-use serde_json::json;
-
 use egress::whole_seconds;
 use problem::{
     EVENT_NOT_KEPT, INBOX_EXISTS, INTERNAL, NOTHING_TO_READ, Problem, RATE_LIMITED, SCOPES_MISSING, TOO_MANY_SECRETS,
-    TOO_MANY_TRIGGERS, UNKNOWN_TRIGGER, callback_problem, invalid, pipeline_problem, store_problem, violations_problem,
-    webhook_problem,
+    TOO_MANY_TRIGGERS, UNKNOWN_TRIGGER, callback_problem, connect_again_problem, invalid, pipeline_problem,
+    store_problem, violations_problem, webhook_problem,
 };
 use schema::Violation;
 use store::StoreError;
@@ -28,21 +26,14 @@ pub fn trigger_problem_of(error: TriggerError, connector: &str) -> Problem {
         ),
         TriggerError::Urls(error) => callback_problem(error, "urls"),
         TriggerError::Call(error) => pipeline_problem(error, connector),
-        TriggerError::ScopesMissing { connector, user_identifier, scopes } => SCOPES_MISSING
-            .with_detail(format!(
-                "The user of `{user_identifier}` has not permitted {}, which these events need. Connect the account again, with \
-                 POST /connectors/{connector}/integrations. Send `action.body`, with your `callback_url` added.",
+        TriggerError::ScopesMissing { connector, again, scopes } => {
+            let detail = format!(
+                "The user of `{}` has not permitted {}, which these events need.",
+                again.user_identifier,
                 scopes.iter().map(|scope| format!("`{scope}`")).collect::<Vec<_>>().join(", ")
-            ))
-            .with("missing", scopes)
-            .with("user_identifier", user_identifier.as_str())
-            .with(
-                "action",
-                json!({
-                    "method": "POST", "path": format!("/connectors/{connector}/integrations"),
-                    "body": {"auth_type": "oauth2", "user_identifier": user_identifier},
-                }),
-            ),
+            );
+            connect_again_problem(&SCOPES_MISSING, again, &connector, &detail).with("missing", scopes)
+        }
         TriggerError::TooSoon(again_in) => RATE_LIMITED
             .with_detail(format!(
                 "The last read was a moment ago, or the service wants no request yet; try again in {} s. The gateway also reads \
@@ -94,20 +85,33 @@ pub fn unknown_trigger(id: &str) -> Problem {
 mod tests {
     use std::time::Duration;
 
+    use integrations::ConnectAgain;
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn a_user_who_must_permit_more_is_named_with_the_call_that_helps() {
         let error = TriggerError::ScopesMissing {
             connector: "mail".to_owned(),
-            user_identifier: "ann".to_owned(),
+            again: ConnectAgain {
+                user_identifier: "ann".to_owned(),
+                auth_type: "oauth2_device_code",
+                address: [("site".to_owned(), "acme".to_owned())].into(),
+            },
             scopes: vec!["mail.read".to_owned()],
         };
         let document = trigger_problem(error).document("");
         assert_eq!((&document["status"], &document["owner"]), (&json!(409), &json!("user")));
         assert_eq!(document["missing"], json!(["mail.read"]));
         assert_eq!(document["action"]["path"], "/connectors/mail/integrations");
-        assert_eq!(document["action"]["body"], json!({"auth_type": "oauth2", "user_identifier": "ann"}));
+        let body = json!({"auth_type": "oauth2_device_code", "user_identifier": "ann", "address": {"site": "acme"}});
+        assert_eq!((&document["action"]["body"], &document["user_identifier"]), (&body, &json!("ann")));
+        assert_eq!(
+            document["detail"],
+            "The user of `ann` has not permitted `mail.read`, which these events need. Connect `ann` again, with POST \
+             /connectors/mail/integrations. Send `action.body`."
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::declaration::Declaration;
+use crate::row::Encoding;
 
 struct NoSettings;
 
@@ -27,6 +28,22 @@ fn a_string_in_place_of_an_integer_adds_no_members_to_a_form() {
     let pair = |value: &str| Ok(Some(Body::Form(vec![("count".to_owned(), value.to_owned())])));
     assert_eq!(sent(r#"{"count":1e1}"#), pair("10"));
     assert_eq!(sent(r#"{"count":"1,\"admin\":\"true"}"#), pair(r#"1,"admin":"true"#));
+}
+
+#[test]
+fn a_value_at_the_beginning_of_a_path_names_no_host() {
+    let row = Row::of(&Declaration {
+        fields: vec![Field::new("path", Location::Path(Encoding::Path))],
+        ..Declaration::new(Method::Get, "api", "/{path}")
+    });
+    let path = |value: &str| row.request(&format!(r#"{{"path":"{value}"}}"#), &NoSettings).map(|request| request.path);
+    for value in ["a//b", "/a//b"] {
+        assert_eq!(path(value), Ok("/a//b".to_owned()), "{value}");
+    }
+    for value in ["//a", "///", r"\/\/a"] {
+        assert_eq!(path(value), Err(Refusal::input("/path", DOUBLE_SLASH)), "{value}");
+    }
+    assert_eq!(path("/"), Err(Refusal::input("/path", EMPTY_SEGMENT)));
 }
 
 #[test]
