@@ -114,21 +114,27 @@ pub enum Body {
 
 /// A part of a form with files. Its content is text, or bytes in base64.
 #[derive(Deserialize, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the members are those of the contract")]
 pub struct Part {
+    /// The name of the field.
     pub name: String,
+    /// The name of the file. `None` if the part is no file.
     pub file_name: Option<String>,
+    /// The media type of the content.
     pub content_type: Option<String>,
+    /// The content, if it is text.
     pub text: Option<String>,
+    /// The content in base64, if it is not text.
     pub base64: Option<String>,
 }
 
 /// The answer to a request.
 #[derive(Serialize)]
-#[expect(missing_docs, reason = "the members are those of the contract")]
 pub struct Answer {
+    /// The HTTP status.
     pub status: u16,
+    /// Names and values of headers, in the order of the recording.
     pub headers: Vec<(String, String)>,
+    /// The bytes of the body. Empty if none was recorded.
     pub body: Vec<u8>,
 }
 
