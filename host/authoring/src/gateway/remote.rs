@@ -375,7 +375,8 @@ impl Remote {
         query: &[(&str, &str)],
         with_body: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<T, RemoteError> {
-        let (status, body) = self.receive(method, path, query, with_body).await?;
+        let response = self.begin(method, path, query, with_body).await?;
+        let (status, body) = self.finish(response).await?;
         serde_json::from_slice(&body).map_err(|error| self.not_understood(status, &error))
     }
 
@@ -395,19 +396,6 @@ impl Remote {
 
     fn not_understood(&self, status: StatusCode, reason: &dyn fmt::Display) -> RemoteError {
         RemoteError::NotUnderstood { url: self.url.clone(), status: status.as_u16(), reason: reason.to_string() }
-    }
-
-    /// Sends a request whose body `with_body` adds, and reads the body of the answer, or the
-    /// problem.
-    async fn receive(
-        &self,
-        method: Method,
-        path: &[&str],
-        query: &[(&str, &str)],
-        with_body: impl FnOnce(RequestBuilder) -> RequestBuilder,
-    ) -> Result<(StatusCode, Bytes), RemoteError> {
-        let response = self.begin(method, path, query, with_body).await?;
-        self.finish(response).await
     }
 
     /// Sends a request whose body `with_body` adds.
